@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
 from model_tests.audit.findings import Finding
 from model_tests.audit.history_log import AttemptTally
 from model_tests.audit.history_report import HistoryReport
@@ -16,10 +17,12 @@ from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.judging.judge_clients import (
+    AcknowledgedNext,
     AnsweredRecords,
     ClientAnswer,
     ClientVerdict,
     RecordFate,
+    judge_acknowledged_next,
     judge_answer,
     judge_fates,
     judge_owner,
@@ -141,11 +144,6 @@ def _rule(attempt: JournalTransaction) -> Rule:
     return rules.SEQ_EXACTLY_ONCE if attempt.reported is ReportedEnd.NO_TRANSACTION else rules.TXN_CLIENT_VERDICT
 
 
-def _severity(attempt: JournalTransaction) -> Severity:
-    """Outside transactions the journal does not say whether the producer waited for all replicas."""
-    return Severity.SUSPICIOUS if attempt.reported is ReportedEnd.NO_TRANSACTION else Severity.VIOLATION
-
-
 def _reported(attempt: JournalTransaction) -> str:
     return {
         ReportedEnd.COMMITTED: "the client got the answer that it is committed; records acknowledged in it are",
@@ -206,37 +204,37 @@ def _acknowledged_twice(history: ClientJournal, logs: Sequence[TalliedLog]) -> I
         acks = history.acknowledged.get((log.topic, log.partition))
         if acks is None:
             continue
-        left: Flags = acks.offsets[1:] == acks.offsets[:-1]
+        verdicts = np.asarray(judge_acknowledged_next(_next_to_each_other(history, acks)), np.int64)
+        left: Flags = verdicts != HOLDS.value
         first = (acks.order[1:] < acks.order[:-1]).astype(np.int64)  # which of a pair was acknowledged first
         for loss in log.losses:
             lost = lost_acknowledgements(loss, acks, log.log_end)
             explained = left & np.where(first == 1, lost[1:], lost[:-1])
             left = left & ~explained
             if explained.any():
-                yield log.log, _twice(history, acks, np.flatnonzero(explained).tolist(), loss)
-        if left.any():
-            yield log.log, _twice(history, acks, np.flatnonzero(left).tolist(), None)
+                why = _took([loss])
+                yield log.log, _twice(history, acks, explained, np.flatnonzero(explained)[0], Severity.KNOWN, why)
+        certain = left & (verdicts == ClientVerdict.VIOLATED.value)
+        if certain.any():
+            yield log.log, _twice(history, acks, left, np.flatnonzero(certain)[0], Severity.VIOLATION)
+        elif left.any():
+            why = "a producer that does not wait for all replicas may lose the first one"
+            yield log.log, _twice(history, acks, left, np.flatnonzero(left)[0], Severity.SUSPICIOUS, why)
 
 
-def _of_both(pair: Iterable[JournalTransaction]) -> Severity:
-    """As sure as the less sure of two."""
-    sure = all(_severity(one) is Severity.VIOLATION for one in pair)
-    return Severity.VIOLATION if sure else Severity.SUSPICIOUS
+def _next_to_each_other(history: ClientJournal, acks: Acknowledged) -> AcknowledgedNext:
+    """The acknowledged offsets as columns, which are in the order of offsets."""
+    outside = np.array([one.reported is ReportedEnd.NO_TRANSACTION for one in history.attempts], np.bool_)
+    certain = ~outside[acks.attempts]
+    return AcknowledgedNext(np.diff(acks.offsets), certain[1:] & certain[:-1])
 
 
-def _twice(history: ClientJournal, acks: Acknowledged, rows: Sequence[int], loss: Loss | None) -> Finding:
-    """One finding for all offsets that were acknowledged twice, at the first, or at the first that is sure."""
-    pairs = [tuple(history.attempts[int(acks.attempts[row + side])] for side in (0, 1)) for row in rows]
-    severities = [_of_both(pair) for pair in pairs]
-    at = next((place for place, severity in enumerate(severities) if severity is Severity.VIOLATION), 0)
-    if loss is not None:
-        at = 0
-    offset, pair, severity = int(acks.offsets[rows[at]]), pairs[at], severities[at]
-    message = f"offset {offset} was acknowledged twice, to {pair[0].name} and to {pair[1].name}"
-    message += f"; and so {len(rows) - 1} more offsets" if len(rows) > 1 else ""
-    if loss is not None:
-        severity = Severity.KNOWN
-        message += f"; {_took([loss])}"
-    elif severity is Severity.SUSPICIOUS:
-        message += "; a producer that does not wait for all replicas may lose the first one"
+def _twice(
+    history: ClientJournal, acks: Acknowledged, pairs: Flags, shown: int, severity: Severity, why: str = ""
+) -> Finding:
+    """One finding for all offsets that were acknowledged twice, by the pair that is shown."""
+    offset, one, other = int(acks.offsets[shown]), *(history.attempts[acks.attempts[shown + n]].name for n in (0, 1))
+    message = f"offset {offset} was acknowledged twice, to {one} and to {other}"
+    message += f"; and so {pairs.sum() - 1} more offsets" if pairs.sum() > 1 else ""
+    message += f"; {why}" if why else ""
     return Finding(rules.SEQ_EXACTLY_ONCE, severity, offset, ABSENT, ABSENT, message, step=Api.PRODUCE)

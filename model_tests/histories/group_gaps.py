@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model_tests.histories.anomalies import broken
 from model_tests.histories.log_order import LogOrder, extremes
 from model_tests.histories.operations import Facts, Integers, OperationResult
-from spec.judging.judge_clients import ReaderAssignment
+from spec.judging.judge_clients import GroupPlace, ReaderAssignment, is_passed_over, judge_passed_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +16,14 @@ class GroupGaps:
 
     Attributes:
         first: of each run the first place; `last`, the last one.
+        severity: of each run, as a number of `SEVERITIES`.
         inside: of each place: it is in a run.
         judged: records that operations with outputs consumed for a group.
     """
 
     first: Integers
     last: Integers
+    severity: Integers
     inside: Facts
     judged: int
 
@@ -54,11 +57,14 @@ def group_gaps(order: LogOrder) -> GroupGaps:
     _, bound = extremes(given.reported.key[succeeded], given.place[succeeded], keys)
     begun, _ = extremes(given.reported.key[succeeded | failed], given.place[succeeded | failed], keys)
     place = np.arange(places)
-    passed = ~taken & (place >= begun[order.key]) & (place < bound[order.key])
+    judged = GroupPlace(place >= begun[order.key], taken, place < bound[order.key])
+    passed = np.asarray(is_passed_over(judged), np.bool_)
     starts = passed & np.concatenate([[True], ~passed[:-1] | (order.key[1:] != order.key[:-1])])[:places]
     run = np.cumsum(starts) - 1
-    chosen = np.unique(run[passed & aborted])
+    of_aborted = np.zeros(1 + int(run.max(initial=-1)), np.bool_)
+    of_aborted[run[passed & aborted]] = True
+    chosen, severity = broken(judge_passed_over(of_aborted, order.history.whole), len(of_aborted))
     inside = passed & np.isin(run, chosen)
     rows = np.flatnonzero(inside)
-    first, last = extremes(run[rows], rows, 1 + int(run.max(initial=-1)))
-    return GroupGaps(first[chosen], last[chosen], inside, int(consumed(order).sum()))
+    first, last = extremes(run[rows], rows, len(of_aborted))
+    return GroupGaps(first[chosen], last[chosen], severity, inside, int(consumed(order).sum()))

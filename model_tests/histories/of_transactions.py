@@ -5,21 +5,25 @@ from collections.abc import Iterator
 import numpy as np
 
 from model_tests.histories.anomalies import (
-    SUSPICIOUS,
-    UNDECIDED,
     Anomaly,
     AnomalyCases,
     AnomalyKind,
     Describing,
     broken,
-    of_severity,
 )
 from model_tests.histories.group_gaps import consumed, group_gaps, members
 from model_tests.histories.log_order import LogOrder
 from model_tests.histories.of_records import aborted_reads, sent_records
 from model_tests.histories.operations import Facts, Integers
 from model_tests.histories.severity import Severity
-from spec.judging.judge_clients import ReportedTransaction, is_lost, judge_outputs, judge_torn
+from spec.judging.judge_clients import (
+    ConsumedNext,
+    ReportedTransaction,
+    is_lost,
+    judge_consumed,
+    judge_outputs,
+    judge_torn,
+)
 
 
 def of_transactions(order: LogOrder) -> Iterator[AnomalyCases]:
@@ -144,8 +148,7 @@ def _of_aborted(order: LogOrder) -> AnomalyCases:
             AnomalyKind.OFFSETS_OF_ABORTED, reported, key, offsets.tolist(), values, operations, message
         )
 
-    severity = of_severity(len(gaps.first), UNDECIDED if order.history.partial else SUSPICIOUS)
-    return AnomalyCases(AnomalyKind.OFFSETS_OF_ABORTED, severity, describe, gaps.judged)
+    return AnomalyCases(AnomalyKind.OFFSETS_OF_ABORTED, gaps.severity, describe, gaps.judged)
 
 
 def _range(offsets: Integers) -> str:
@@ -154,41 +157,21 @@ def _range(offsets: Integers) -> str:
 
 
 def _consumed_twice(order: LogOrder) -> AnomalyCases:
-    given = order.given
-    rows = np.flatnonzero(consumed(order) & order.given_ok & (given.place >= 0))
-    sorted_rows = rows[np.lexsort((given.reported.operation[rows], given.place[rows]))]
-    place, operation = given.place[sorted_rows], given.reported.operation[sorted_rows]
-    again = np.flatnonzero((place[1:] == place[:-1]) & (operation[1:] != operation[:-1])) + 1
-    return _of_given(
-        order,
-        AnomalyKind.CONSUMED_TWICE,
-        sorted_rows[again],
-        SUSPICIOUS,
-        "was consumed by {0}, and by {1} before it",
-        len(rows),
-        sorted_rows[again - 1],
-    )
-
-
-def _of_given(
-    order: LogOrder,
-    kind: AnomalyKind,
-    rows: Integers,
-    severity: int,
-    what: str,
-    judged: int,
-    before: Integers | None = None,
-) -> AnomalyCases:
-    """Cases about records that were given, with the operations that they were given to."""
     words, reported = Describing(order), order.given.reported
+    rows = np.flatnonzero(consumed(order) & order.given_ok & (order.given.place >= 0))
+    sorted_rows = rows[np.lexsort((reported.operation[rows], order.given.place[rows]))]
+    before, after = sorted_rows[:-1], sorted_rows[1:]
+    together = reported.operation[after] == reported.operation[before]
+    judged = ConsumedNext(order.given.place[after] - order.given.place[before], together)
+    again, severity = broken(judge_consumed(judged), len(after))
 
     def describe(case: int, how: Severity) -> Anomaly:
-        chosen = [int(one[case]) for one in (rows, before) if one is not None]
-        row = chosen[0]
-        operations = [int(reported.operation[one]) for one in chosen]
+        row = int(after[again[case]])
+        operations = [int(reported.operation[one]) for one in (row, before[again[case]])]
         key, offset, value = int(reported.key[row]), int(reported.offset[row]), int(reported.value[row])
-        where = f"{words.record(value)} of {words.key(key)} offset {offset} "
-        message = where + what.format(*words.called(*operations))
-        return words.anomaly(kind, how, key, (offset,), (value,), operations, message)
+        last, first = words.called(*operations)
+        where = f"{words.record(value)} of {words.key(key)} offset {offset}"
+        message = f"{where} was consumed by {last}, and by {first} before it"
+        return words.anomaly(AnomalyKind.CONSUMED_TWICE, how, key, (offset,), (value,), operations, message)
 
-    return AnomalyCases(kind, of_severity(len(rows), severity), describe, judged)
+    return AnomalyCases(AnomalyKind.CONSUMED_TWICE, severity, describe, len(rows))

@@ -307,6 +307,61 @@ def judge_outputs(transaction: ReportedTransaction) -> Term:
     return _verdict(all_of(transaction.consumes, transaction.lost), transaction.whole, ClientVerdict.UNDECIDED)
 
 
+# --- what a group consumed --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlace:
+    """A place of a partition, and what a group was given there.
+
+    Attributes:
+        begun: an operation of the group was given it, or one before it.
+        taken: an operation of the group that succeeded was given it.
+        followed: one that succeeded was given a place behind it.
+    """
+
+    begun: Term
+    taken: Term
+    followed: Term
+
+
+def is_passed_over(place: GroupPlace) -> Term:
+    """The group read on behind it, and no operation of it that succeeded was given it."""
+    return all_of(place.begun, negate(place.taken), place.followed)
+
+
+@evidences(rules.OFFSETS_ATOMIC, Layer.AUDIT)
+def judge_passed_over(aborted: Term, whole: Term) -> Term:
+    """What a transaction consumed that is aborted is given to its group again, if the client winds its consumer back.
+
+    Args:
+        aborted: of neighbouring places that the group passed over, an aborted transaction with outputs was given one.
+        whole: nothing is missing in the history.
+    """
+    doubt = choose(whole, ClientVerdict.LEGAL.value, ClientVerdict.UNDECIDED.value)
+    return choose(aborted, doubt, ClientVerdict.HOLDS.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumedNext:
+    """Two records that committed transactions of a group consumed, in the order of places.
+
+    Attributes:
+        distance: how many places the second lies behind the first.
+        together: one transaction consumed both.
+    """
+
+    distance: Term
+    together: Term
+
+
+@evidences(rules.OFFSETS_ATOMIC, Layer.AUDIT)
+def judge_consumed(consumed: ConsumedNext) -> Term:
+    """One committed transaction of a group consumes a record; two may, where a commit does not name the generation."""
+    again = all_of(consumed.distance == 0, negate(consumed.together))
+    return _verdict(again, False, ClientVerdict.LEGAL)
+
+
 # --- answers, compared with logs --------------------------------------------------------------------------------
 
 
@@ -365,3 +420,22 @@ def judge_fates(aborted: Term, committed: Term) -> Term:
         committed: some are committed.
     """
     return _verdict(all_of(aborted, committed), True, ClientVerdict.UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgedNext:
+    """Two acknowledged offsets of a partition that follow each other.
+
+    Attributes:
+        distance: how far the second is behind the first.
+        certain: both are of transactions, whose producers wait for all replicas.
+    """
+
+    distance: Term
+    certain: Term
+
+
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.AUDIT)
+def judge_acknowledged_next(acknowledged: AcknowledgedNext) -> Term:
+    """An offset is acknowledged for one record; one whose producer does not wait for all replicas may be lost."""
+    return _verdict(acknowledged.distance < 1, acknowledged.certain, ClientVerdict.LEGAL)

@@ -7,13 +7,16 @@ and with readers that see everything; and journals are held against logs in whic
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Final, TypeAlias
+
+import numpy as np
 
 from model_tests.audit.history_judge import TalliedLog, judge_history
 from model_tests.audit.history_log import AttemptTally
 from model_tests.histories.anomalies import MEANINGS
 from model_tests.histories.building import Building
-from model_tests.histories.journal import ClientJournal, JournalTransaction, ReportedEnd
+from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.log_order import log_order
 from model_tests.histories.operations import OperationResult, Operations
 from model_tests.histories.report import judge
@@ -131,6 +134,12 @@ def passed_over(story: ClientStory) -> None:
     story.reader("d", ReaderAssignment.SUBSCRIBE, "d")
     story.operation("w", _rows("d", 0, 1, 2))
     story.operation("d", given=_rows("d", 0, 2))
+    story.reader("e", ReaderAssignment.SUBSCRIBE, "e")
+    story.operation("w", _rows("e", 0, 1, 2, 3, 4))
+    story.operation("e", (("out e", -1, 101),), _rows("e", 1, 2), FAIL)
+    story.operation("e", (("out e", -1, 102),), _rows("e", 4), FAIL)
+    story.operation("e", (("out e", 1, 103),), _rows("e", 3))
+    story.operation("o", given=(("out e", 1, 103),))
 
 
 def aborted(story: ClientStory) -> None:
@@ -208,8 +217,18 @@ def outputs(story: ClientStory) -> None:
         story.operation("o", given=_rows(f"out {name}", 2, 3))
 
 
+def consumed(story: ClientStory) -> None:
+    """Transactions of a group consume the same record, its neighbour, or one of them a record twice."""
+    story.operation("w", _rows("a", 0, 1, 2, 3, 4))
+    story.reader("g", ReaderAssignment.SUBSCRIBE, "a")
+    story.operation("g", (("out", 0, 100),), _rows("a", 0, 1))
+    story.operation("g", (("out", 1, 101),), _rows("a", 1, 2))
+    story.operation("g", (("out", 2, 102),), _rows("a", 3, 3, 4, 4))
+    story.operation("o", given=(("out", 0, 100), ("out", 1, 101), ("out", 2, 102)))
+
+
 STORIES: Final[tuple[Callable[[ClientStory], None], ...]] = (
-    *(sound, values, places, acknowledged, passed, passed_over, aborted, order, reads, torn, outputs),
+    *(sound, values, places, acknowledged, passed, passed_over, aborted, order, reads, torn, outputs, consumed),
 )
 
 
@@ -230,7 +249,7 @@ HANGING: Final = 8
 
 
 def held_against_logs() -> frozenset[tuple[object, ...]]:
-    """Every answer with every fate in one log, and with every two fates in two; with producer ids of all kinds."""
+    """Every answer with every fate in one log, and every two in two logs; two answers for one offset, and for two."""
     fates = [
         (one, other, producer) for one in RecordFate for other in (None, *RecordFate) for producer in (7, HANGING, 9)
     ]
@@ -243,9 +262,16 @@ def held_against_logs() -> frozenset[tuple[object, ...]]:
                 if fate is not None:
                     tallies[log].append(AttemptTally(number, fate.value, producer, 10 * number, 10 * number, 1))
     logs = [TalliedLog(log, f"a-{log}", "a", log, tuple(own)) for log, own in enumerate(tallies)]
-    _, found = judge_history(
-        ClientJournal(tuple(attempts), {}), logs, {"t": frozenset({7})}, {(0, HANGING), (1, HANGING)}
-    )
+    acknowledged = {}
+    for number, (first, second, distance) in enumerate(product(ReportedEnd, ReportedEnd, (0, 1))):
+        pair = np.arange(len(attempts), len(attempts) + 2)
+        attempts += [
+            JournalTransaction("p", "t", n, 0, end) for n, end in zip(pair.tolist(), (first, second), strict=True)
+        ]
+        acknowledged["b", number] = Acknowledged(np.array([5, 5 + distance]), pair, np.arange(2))
+        logs.append(TalliedLog(len(logs), f"b-{number}", "b", number, ()))
+    journal = ClientJournal(tuple(attempts), acknowledged)
+    _, found = judge_history(journal, logs, {"t": frozenset({7})}, {(0, HANGING), (1, HANGING)})
     return frozenset((one.rule.id, str(one.severity), log, one.offset) for log, one in found)
 
 

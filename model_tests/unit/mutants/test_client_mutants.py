@@ -25,6 +25,9 @@ RULES_OF: Final = {
     "judge_read_past": {"lso.read_committed"},
     "judge_torn": {"txn.atomic"},
     "judge_outputs": {"offsets.atomic"},
+    "judge_passed_over": {"offsets.atomic"},
+    "judge_consumed": {"offsets.atomic"},
+    "judge_acknowledged_next": {"seq.exactly_once"},
     "judge_answer": {"txn.client_verdict", "seq.exactly_once"},
     "judge_fates": {"txn.atomic"},
 }

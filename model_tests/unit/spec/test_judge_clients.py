@@ -11,11 +11,14 @@ import pytest
 import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions
 from spec.judging import judge_clients as clients
 from spec.judging.judge_clients import (
+    AcknowledgedNext,
     AcknowledgedOffset,
     AnsweredRecords,
     ClientAnswer,
     ClientVerdict,
+    ConsumedNext,
     GivenRecord,
+    GroupPlace,
     KnownSpan,
     NextRecord,
     ReaderAssignment,
@@ -42,6 +45,9 @@ DECISIONS: Final[Mapping[str, type[Any]]] = {
     **dict.fromkeys(("judge_given", "judge_own"), GivenRecord),
     **dict.fromkeys(("judge_sent_back", "judge_sent_apart", "judge_read_back", "judge_read_past"), NextRecord),
     **dict.fromkeys(("judge_torn", "judge_outputs"), ReportedTransaction),
+    "is_passed_over": GroupPlace,
+    "judge_consumed": ConsumedNext,
+    "judge_acknowledged_next": AcknowledgedNext,
     **dict.fromkeys(("judge_answer", "judge_owner"), AnsweredRecords),
 }
 
@@ -192,3 +198,31 @@ def test_what_is_legal_or_stays_open() -> None:
     assert clients.judge_value(KnownSpan(0, 1, sent_once=False)) == UNDECIDED
     assert clients.judge_given(GivenRecord(False, True, True)) == LEGAL
     assert (clients.judge_fates(True, True), clients.judge_fates(True, False)) == (VIOLATED, HOLDS)
+
+
+def test_a_place_that_a_group_passes_over() -> None:
+    """It came to it or from before it, read on behind it, and was not given it."""
+    judged = {each: clients.is_passed_over(GroupPlace(*each)) for each in product((True, False), repeat=3)}
+
+    assert judged == {each: each == (True, False, True) for each in judged}
+
+
+def test_what_a_group_passes_over_is_found_after_an_abort() -> None:
+    """Kafka leaves it to the client to go back; with a line missing, the group may have been given it again."""
+    judged = {each: clients.judge_passed_over(*each) for each in product((True, False), repeat=2)}
+
+    assert judged == {(True, True): LEGAL, (True, False): UNDECIDED, (False, True): HOLDS, (False, False): HOLDS}
+
+
+def test_an_offset_is_acknowledged_once() -> None:
+    """Two transactions wait for all replicas; a producer outside of one may not."""
+    judged = {each: clients.judge_acknowledged_next(AcknowledgedNext(*each)) for each in product((0, 1), (True, False))}
+
+    assert judged == {(0, True): VIOLATED, (0, False): LEGAL, (1, True): HOLDS, (1, False): HOLDS}
+
+
+def test_a_record_is_consumed_by_one_transaction() -> None:
+    """An operation that polls twice may be given it again."""
+    judged = {each: clients.judge_consumed(ConsumedNext(*each)) for each in product((0, 1), (True, False))}
+
+    assert judged == {(0, True): HOLDS, (0, False): LEGAL, (1, True): HOLDS, (1, False): HOLDS}
