@@ -4,12 +4,17 @@ import ast
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("spec", "reference", "model_tests")
+
+IN_ONE_WORKER: Final = pytest.mark.xdist_group("source files")
+"""For tests that read all of them: what was read once is known to the next."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,9 @@ class Module:
         """Whether it is a test or serves tests only."""
         return self.name.startswith("model_tests.unit") or self.path.name.startswith(("test_", "conftest"))
 
-    @cached_property
+    @property
     def tree(self) -> ast.Module:
-        """Its syntax tree."""
+        """Its syntax tree, made anew each time: all trees together take more memory than all tests."""
         return ast.parse(self.path.read_text(encoding="utf-8"))
 
     @cached_property
@@ -72,11 +77,13 @@ def within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
+@cache
 def modules() -> tuple[Module, ...]:
     """Every Python file of the three packages."""
     return tuple(Module(path) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
 
 
+@cache
 def production() -> tuple[Module, ...]:
     """Those that are no tests."""
     return tuple(module for module in modules() if not module.is_test)

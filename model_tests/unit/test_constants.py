@@ -8,7 +8,9 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.source_files import production
+from model_tests.unit.source_files import IN_ONE_WORKER, production
+
+pytestmark = IN_ONE_WORKER
 
 CANDIDATE: Final = re.compile(r"^[A-Z_][A-Z0-9_]*(: .*)? = [^\n#]*\d[^\n#]*$", re.MULTILINE)
 """A line that may be a constant without a comment; only modules with one are parsed."""

@@ -8,7 +8,9 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.source_files import PACKAGES, ROOT, Module, production, reached_from, within
+from model_tests.unit.source_files import IN_ONE_WORKER, PACKAGES, ROOT, Module, production, reached_from, within
+
+pytestmark = IN_ONE_WORKER
 
 PURE: Final = ("spec.rules", "spec.evidence", "spec.vocabulary")
 """Pure data: imports nothing of ours."""

@@ -8,9 +8,11 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.source_files import PACKAGES, ROOT, Module, modules, production, tracked
+from model_tests.unit.source_files import IN_ONE_WORKER, PACKAGES, ROOT, Module, modules, production, tracked
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.vocabulary import Api
+
+pytestmark = IN_ONE_WORKER
 
 TOP_LEVEL: Final = {
     *PACKAGES,

@@ -6,7 +6,9 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.source_files import Module, production, within
+from model_tests.unit.source_files import IN_ONE_WORKER, Module, production, within
+
+pytestmark = IN_ONE_WORKER
 
 TWIN: Final = 16
 """Nodes from which on the same tree on both sides is no coincidence; by chance they have up to 12."""
