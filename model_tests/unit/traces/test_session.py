@@ -12,71 +12,57 @@ from model_tests.common import java
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-COUNTED = """
+STARTED = """
 import sys
 from model_tests.spark.session import session
 spark = session(sys.argv[1])
-print(spark.sparkContext.parallelize(range(6), 3).map(str).count())
+context = spark.sparkContext
+print(context.parallelize(range(6), 3).map(str).count())
+print(len(context.parallelize(range(100_000), 4).map(str).take(1)))  # workers whose query needed no more of them
 print(spark.conf.get("spark.python.unix.domain.socket.enabled", "false"))
-"""
-
-COLLECTED = """
-from model_tests.spark.session import session
-beans = session("local[1]")._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
-print(*sorted(bean.getName() for bean in beans))
+beans = spark._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+print(min(bean.getName() for bean in beans).split()[0])
 """
 
 
 @pytest.mark.parametrize(
-    ("length", "master", "here"),
-    [(1, "local[1]", "true"), (90, "local[1]", "false"), (1, "local-cluster[1,1,1024]", "false")],
+    ("length", "master", "options", "here", "collector"),
+    [
+        (1, "local[1]", "", "true", "PS"),
+        (90, "local[1]", "-XX:+UseSerialGC", "false", "Copy"),
+        (1, "local-cluster[1,1,1024]", "", "false", "PS"),
+    ],
 )
-def test_workers_answer_by_sockets_of_this_machine(length: int, master: str, here: str) -> None:
-    """But for other machines, and where a socket's path would be longer than systems let it be; nothing is left."""
+def test_a_session_starts(length: int, master: str, options: str, here: str, collector: str) -> None:
+    """Its workers answer by sockets of this machine, unless they are elsewhere or the path would be too long.
+
+    The garbage collector is the one that computes least, unless the environment chooses one. Nothing is written to
+    the terminal, and nothing is left behind.
+    """
+    others = {name: value for name, value in os.environ.items() if name not in java.VARIABLES}
     with TemporaryDirectory(prefix="e" * length) as directory:
-        output = subprocess.run(
-            [sys.executable, "-c", COUNTED, master],
-            env=os.environ | {"TMPDIR": directory},
-            stdout=subprocess.PIPE,
+        done = subprocess.run(
+            [sys.executable, "-c", STARTED, master],
+            env=others | {"TMPDIR": directory} | ({"SPARK_SUBMIT_OPTS": options} if options else {}),
+            capture_output=True,
             text=True,
             check=True,
-        ).stdout
+        )
 
-        assert ["6", here] == output.split()
+        assert (done.stdout.split(), done.stderr) == (["6", "1", here, collector], "")
         assert not list(Path(directory).glob("eos-sockets-*"))
 
 
-@pytest.mark.parametrize(
-    ("variable", "collector"), [("JAVA_TOOL_OPTIONS", "G1"), ("SPARK_SUBMIT_OPTS", "Copy"), ("", "PS")]
-)
-def test_a_collector_that_the_environment_chooses_stays(variable: str, collector: str) -> None:
-    """Two of them would keep Java from starting; where none is chosen, it is the one that computes least."""
-    options = {"G1": "-XX:+UseG1GC", "Copy": "-XX:+UseSerialGC"}
-    others = {name: value for name, value in os.environ.items() if name not in java.VARIABLES}
+@pytest.mark.parametrize("variable", java.VARIABLES)
+def test_a_collector_that_the_environment_chooses_stays(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of them would keep Java from starting, by whichever variable one is chosen."""
+    for each in java.VARIABLES:
+        monkeypatch.delenv(each, raising=False)
+    assert java.collector() == "-XX:+UseParallelGC"
 
-    output = subprocess.run(
-        [sys.executable, "-c", COLLECTED],
-        env=others | ({variable: options[collector]} if variable else {}),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout
+    monkeypatch.setenv(variable, "-Xmx1g -XX:+UseG1GC")
 
-    assert output.split()[0] == collector
-
-
-def test_spark_writes_nothing_by_itself() -> None:
-    """Neither of modules and log levels, nor of workers whose query needed no more of them."""
-    ended_early = "session('local[2]').sparkContext.parallelize(range(100_000), 4).map(str).take(1)"
-
-    done = subprocess.run(
-        [sys.executable, "-c", f"from model_tests.spark.session import session\nprint(len({ended_early}))"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert (done.stdout.split(), done.stderr) == (["1"], "")
+    assert java.collector() == ""
 
 
 def test_a_session_that_does_not_start_says_where_spark_wrote(tmp_path: Path) -> None:
