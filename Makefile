@@ -4,6 +4,8 @@
 
 PYTHON  ?= python3
 PROFILE ?= default
+# Tests wait for brokers, clients and Java now and then: one worker more than there are cores.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -26,7 +28,7 @@ help: ## this list
 setup: python $(STAMP) ## .venv with everything, .venv/bin/eos included
 
 test: profile python java $(STAMP) ## pytest; tests that share a Spark session stay in one worker
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 verify: profile python java $(STAMP) ## proofs, machines, mutants, sessions, traces, logs; one report at the end
 	$(BIN)/eos verify --profile $(PROFILE)
