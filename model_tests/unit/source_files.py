@@ -40,9 +40,14 @@ class Module:
         return self.name.startswith("model_tests.unit") or self.path.name.startswith(("test_", "conftest"))
 
     @property
+    def text(self) -> str:
+        """What is in it."""
+        return self.path.read_text(encoding="utf-8")
+
+    @property
     def tree(self) -> ast.Module:
         """Its syntax tree, made anew each time: all trees together take more memory than all tests."""
-        return ast.parse(self.path.read_text(encoding="utf-8"))
+        return ast.parse(self.text)
 
     @cached_property
     def imports(self) -> frozenset[str]:

@@ -41,7 +41,7 @@ def test_a_constant_without_a_text_is_found(source: str, expected: list[str]) ->
 
 def test_every_number_with_a_name_has_a_text() -> None:
     """Costs, windows and limits say why they have their value."""
-    sources = ((module, module.path.read_text(encoding="utf-8")) for module in production())
+    sources = ((module, module.text) for module in production())
     found = {
         f"{module.name}.{name}"
         for module, source in sources

@@ -72,7 +72,7 @@ def twins(left: Iterable[tuple[str, str]], right: Iterable[tuple[str, str]]) -> 
 
 def formulas_of(*packages: str) -> list[tuple[str, str]]:
     modules: Iterable[Module] = (module for module in production() if within(module.name, packages))
-    return [found for module in modules for found in formulas(module.path.read_text(), module.name)]
+    return [found for module in modules for found in formulas(module.text, module.name)]
 
 
 def test_no_formula_is_written_the_same_way_on_both_sides() -> None:

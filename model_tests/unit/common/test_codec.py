@@ -26,7 +26,7 @@ SERIALIZERS: Final = ("pickle", "cloudpickle", "marshal", "shelve", "dill")
 """Libraries whose content can run code where it is read, or that only their own version reads."""
 
 for module in production():
-    if module.name != "model_tests.common.codec" and "model_tests.common.codec" in module.imports:
+    if module.name != "model_tests.common.codec" and "model_tests.common.codec" in module.text:
         import_module(module.name)
 
 SCALARS: Final[dict[Any, st.SearchStrategy[Any]]] = {

@@ -8,22 +8,32 @@ from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.places import searched
 from model_tests.mutants.states import MutantCounts, builds, count_all, counted, page, read, sample, write
 
-TABLE = read()
-AGAIN = sample([each for each in TABLE if each.true < 600], 12)
+SOME = 12
+"""Mutants that are counted again."""
+
 OPENS = "append.guards: request.control dropped of all_of"
 
+pytestmark = pytest.mark.xdist_group("mutant states")
 
-@pytest.mark.parametrize("counts", AGAIN, ids=lambda each: each.mutant)
-def test_a_mutant_does_again_what_the_table_has(counts: MutantCounts) -> None:
+
+@pytest.fixture(scope="module")
+def table() -> tuple[MutantCounts, ...]:
+    return read()
+
+
+@pytest.mark.parametrize("number", range(SOME))
+def test_a_mutant_does_again_what_the_table_has(number: int, table: tuple[MutantCounts, ...]) -> None:
     """Both numbers, counted anew; a decision that has changed needs the table counted again."""
+    counts = sample([each for each in table if each.true < 600], SOME)[number]
+
     assert counts == counted(by_name()[counts.mutant], counts.instance)
 
 
-def test_the_table_has_a_mutant_once_and_an_instance_that_is_searched() -> None:
+def test_the_table_has_a_mutant_once_and_an_instance_that_is_searched(table: tuple[MutantCounts, ...]) -> None:
     """A mutant that no instance meets has no line."""
-    assert 800 < len(TABLE) == len({each.mutant for each in TABLE})
-    assert {each.mutant for each in TABLE} <= by_name().keys()
-    assert {each.instance for each in TABLE} <= builds().keys()
+    assert 800 < len(table) == len({each.mutant for each in table})
+    assert {each.mutant for each in table} <= by_name().keys()
+    assert {each.instance for each in table} <= builds().keys()
 
 
 def test_what_a_search_meets_is_counted_in_the_smallest_instance_that_differs() -> None:
@@ -37,9 +47,9 @@ def test_what_a_search_meets_is_counted_in_the_smallest_instance_that_differs() 
     assert (found[0].true, found[0].difference == 0) == (453, False)
 
 
-def test_a_mutant_that_breaks_the_system_has_a_reason() -> None:
+def test_a_mutant_that_breaks_the_system_has_a_reason(table: tuple[MutantCounts, ...]) -> None:
     """Nothing is counted then."""
-    broken = next(each for each in TABLE if each.how.startswith("breaks"))
+    broken = next(each for each in table if each.how.startswith("breaks"))
 
     found = counted(by_name()[broken.mutant], broken.instance)
 
