@@ -8,7 +8,7 @@ from model_tests.audit.clusters import node_of
 from model_tests.audit.controller_log_history import ControllerHistory, PartitionLeaders
 from model_tests.audit.losses import Led, losses_of, shown_by_clients
 from model_tests.audit.replica import ReplicaSummary
-from model_tests.histories.journal import ClientJournal
+from model_tests.histories.as_journal import ClientJournal
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:

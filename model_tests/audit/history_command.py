@@ -16,9 +16,9 @@ from model_tests.audit.report import AuditReport
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_clusters import places_of
 from model_tests.common.reports import BadInput
+from model_tests.histories.as_journal import ClientJournal
 from model_tests.histories.as_trace import as_trace
 from model_tests.histories.form import Form
-from model_tests.histories.journal import ClientJournal
 from model_tests.histories.operations import Operations
 from model_tests.histories.reading import form_of, read_operations
 from model_tests.histories.report import ClientsReport, report_on

@@ -12,7 +12,7 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.history_log import AttemptTally
 from model_tests.audit.history_report import HistoryReport
 from model_tests.audit.losses import Flags, Loss, lost_acknowledgements
-from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
+from model_tests.histories.as_journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences

@@ -11,7 +11,7 @@ import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the d
 from model_tests.audit.findings import Finding, LogBounds
 from model_tests.audit.partition_context import Transactions
 from model_tests.common.codec import TypedCodec
-from model_tests.histories.journal import Acknowledged
+from model_tests.histories.as_journal import Acknowledged
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec import rules

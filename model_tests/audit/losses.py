@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from model_tests.audit.controller_log_history import LeaderEpochEntry
 from model_tests.audit.replica import ReplicaSummary
-from model_tests.histories.journal import Acknowledged
+from model_tests.histories.as_journal import Acknowledged
 from spec.vocabulary import ABSENT
 
 Flags = npt.NDArray[np.bool_]

@@ -27,7 +27,8 @@ from model_tests.audit.transactions_report import ListedTransactions
 from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.audit.verdict_tasks import bytes_of, only_topic
 from model_tests.common.reports import BadInput
-from model_tests.histories.journal import ClientJournal, read_received
+from model_tests.histories.as_journal import ClientJournal
+from model_tests.histories.from_journal import read_received
 from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs, renamed
 from model_tests.logs.texts import Restored, restored
 from spec.vocabulary import ABSENT

@@ -23,7 +23,7 @@ from model_tests.audit.partition_verdict import VERDICT
 from model_tests.audit.reading import PART, read_part
 from model_tests.audit.result_cache import ResultCache
 from model_tests.common.codec import TypedCodec
-from model_tests.histories.journal import read_received
+from model_tests.histories.from_journal import read_received
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.logs.kafka_log_ranges import ranges_of
 from model_tests.logs.kafka_log_segment import SegmentRange

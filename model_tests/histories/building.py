@@ -82,7 +82,8 @@ class Building:
         self.passed_over: dict[str, int] = {}
         self.read_committed = True
         self._processes, self._keys, self._values, self._names = _Numbering(), _Numbering(), _Numbering(), _Numbering()
-        self._operations = _Columns(8)
+        self._ids = _Numbering()
+        self._operations = _Columns(10)
         self._sent, self._given = _Columns(4), _Columns(4)
         self._broken, self._reset, self._kept = _Columns(3), _Columns(3), _Columns(3)
         self._from_start: set[int] = set()
@@ -117,6 +118,8 @@ class Building:
         *,
         ends: bool = True,
         atomic: bool = True,
+        number: int | None = None,
+        transactional_id: str = "",
     ) -> int:
         """The number of an operation that ends now.
 
@@ -128,11 +131,16 @@ class Building:
             invoked: place in the history at which it began.
             ends: it ends; else its end is not known.
             atomic: its records are in one transaction.
+            number: the client's own number of it.
+            transactional_id: that it was done under, as far as one knows.
         """
         completed = self.now if ends else NEVER
         via = self._via.get(process, ReaderAssignment.UNKNOWN)
-        number = self._names.number(name)
-        self._operations.add(index, process, outcome, invoked, completed, atomic, via, number)
+        called, known_as = self._names.number(name), UNKNOWN
+        if transactional_id:
+            known_as = self._ids.number(transactional_id)
+        own = UNKNOWN if number is None else number
+        self._operations.add(index, process, outcome, invoked, completed, atomic, via, called, own, known_as)
         self._count += 1
         return self._count - 1
 
@@ -184,9 +192,9 @@ class Building:
 
     def built(self) -> Operations:
         """The history."""
-        index, process, outcome, invoked, completed, atomic, via, name = self._operations.made()
+        index, process, outcome, invoked, completed, atomic, via, name, number, known_as = self._operations.made()
         return Operations(
-            *(index, process, outcome, invoked, completed, atomic.astype(np.bool_), via, name),
+            *(index, process, outcome, invoked, completed, atomic.astype(np.bool_), via, name, number, known_as),
             sent=OperationRecords(*self._sent.made()),
             given=OperationRecords(*self._given.made()),
             broken=Breaks(*self._broken.made()),
@@ -197,6 +205,7 @@ class Building:
             keys=self._keys.met,
             values=self._values.met,
             names=self._names.met,
+            transactional_ids=self._ids.met,
             partial=tuple(self.partial),
             aside=dict(self.aside),
             passed_over=dict(self.passed_over),

@@ -14,6 +14,11 @@ import numpy.typing as npt
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Facts: TypeAlias = npt.NDArray[np.bool_]
+Partition: TypeAlias = tuple[str, int]
+"""Topic and number."""
+
+TRANSACTION: Final = "transaction"
+"""The name of an operation of a journal that is a transaction."""
 
 UNKNOWN: Final = -1
 """Number of a value that the history does not have, and of a process without a name."""
@@ -86,13 +91,16 @@ class Operations:
         atomic: its records are in one transaction.
         via: `ReaderAssignment` of the process at that time.
         name: what it is called (`:txn`), by operation.
+        number: its client's own number of each operation, -1 where it has none.
+        transactional_id: number of the transactional id, likewise.
         sent: records that were to be sent.
         given: records that a reader was given.
         broken: partitions that a process stops reading on.
         reset: at which places a process begins anew with all partitions, but for those that `kept` has.
         kept: the partitions that it continues with.
         from_start: partitions that some process is known to have read from the start.
-        processes: names of processes; `keys` of partitions; `values` of values: by number.
+        processes: names of processes; `keys` of partitions; `values` of values; `names` of operations;
+            `transactional_ids`: by number.
         partial: why what is absent from the history may yet have happened; empty if it is whole.
         aside: lines that could not be read, by reason.
         passed_over: lines that were read and have no records, by what they are.
@@ -107,6 +115,8 @@ class Operations:
     atomic: Facts
     via: Integers
     name: Integers
+    number: Integers
+    transactional_id: Integers
     sent: OperationRecords
     given: OperationRecords
     broken: Breaks
@@ -117,6 +127,7 @@ class Operations:
     keys: Sequence[object]
     values: Sequence[object]
     names: Sequence[str]
+    transactional_ids: Sequence[str]
     partial: tuple[str, ...] = ()
     aside: Mapping[str, int] = field(default_factory=dict)
     passed_over: Mapping[str, int] = field(default_factory=dict)

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Final, TextIO, cast
 
 from model_tests.common.reports import BadInput
-from model_tests.histories import journal as journals
-from model_tests.histories.as_journal import as_journal
+from model_tests.histories.as_journal import ClientJournal, as_journal
 from model_tests.histories.as_trace import from_lines
 from model_tests.histories.form import Form
 from model_tests.histories.from_edn import IN_TABS, from_edn
-from model_tests.histories.from_journal import from_journal
+from model_tests.histories.from_journal import CONSOLE, from_journal, read_received
 from model_tests.histories.from_tools import events, from_tools
-from model_tests.histories.journal import ClientJournal
 from model_tests.histories.operations import Operations
 from model_tests.logs.locations import reason
 from model_tests.traces.schema import HISTORY_APIS
@@ -43,7 +41,7 @@ def form_of(path: str) -> Form:
             return form
     if any(":type" in line or IN_TABS.match(line) for line in lines):
         return Form.EDN
-    if any(journals.CONSOLE.search(line) for line in lines):
+    if any(CONSOLE.search(line) for line in lines):
         raise BadInput(f"{path} is what a console consumer printed: give it as --received, with the logs")
     if any(isinstance(event, dict) and "api" in event for event in events(lines)):
         raise BadInput(f"{path} has steps of brokers: eos check judges them, and what their clients were answered")
@@ -79,7 +77,7 @@ def read_operations(path: str, form: Form | None = None, received: str = "") -> 
     if received and form is not Form.JOURNAL:
         raise BadInput(f"--received belongs to a journal; {path} itself has what readers were given")
     if form is Form.JOURNAL:
-        return from_journal(journals.read_history(path), journals.read_received(received) if received else {})
+        return from_journal(path, read_received(received) if received else {})
     files = _files(path)
     if form is Form.TOOLS:
         with ExitStack() as opened:
@@ -103,8 +101,7 @@ def read_history(path: str, form: Form | None = None, topic: str = "") -> Client
     Raises:
         BadInput: the file cannot be read, or holds no history.
     """
-    form = form or form_of(path)
-    return journals.read_history(path) if form is Form.JOURNAL else as_journal(read_operations(path, form), topic)
+    return as_journal(read_operations(path, form), topic)
 
 
 def _files(path: str) -> list[Path]:

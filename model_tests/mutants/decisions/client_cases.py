@@ -15,8 +15,8 @@ import numpy as np
 from model_tests.audit.history_judge import TalliedLog, judge_history
 from model_tests.audit.history_log import AttemptTally
 from model_tests.histories.anomalies import MEANINGS
+from model_tests.histories.as_journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.building import Building
-from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.log_order import log_order
 from model_tests.histories.operations import OperationResult, Operations
 from model_tests.histories.report import judge

@@ -9,7 +9,9 @@ from model_tests.audit.recorded import KAFKA_3_9, journal
 from model_tests.audit.run import run
 from model_tests.cli import app
 from model_tests.common.reports import NOTHING_JUDGED, BadInput
-from model_tests.histories.journal import ReportedEnd, read_history
+from model_tests.histories.as_journal import ReportedEnd
+from model_tests.histories.form import Form
+from model_tests.histories.reading import read_history
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.audited_histories import PRODUCER, ack, begin, both, ended, reported
 from model_tests.unit.support.judged_transactions import A, B, begun, found
@@ -80,7 +82,7 @@ def test_names_and_numbers_may_be_used_again(tmp_path: Path) -> None:
     """A new producer, and a new begin, leave what came before with an unknown outcome."""
     events = [PRODUCER, begin(1), ack(1, A, 0), begin(1), ack(1, A, 2), ended(1, "abort"), PRODUCER, ack(1, A, 3)]
 
-    attempts = read_history(reported(events, tmp_path / "journal.gz")).attempts
+    attempts = read_history(reported(events, tmp_path / "journal.gz"), Form.JOURNAL).attempts
 
     assert [one.reported for one in attempts] == [ReportedEnd.UNKNOWN, ReportedEnd.ABORTED, ReportedEnd.UNKNOWN]
 
@@ -112,7 +114,7 @@ def test_a_file_that_is_no_journal_is_one_line(tmp_path: Path, content: str) -> 
     (tmp_path / "journal").write_text(content)
 
     with pytest.raises(BadInput, match="line 1"):
-        read_history(str(tmp_path / "journal"))
+        read_history(str(tmp_path / "journal"), Form.JOURNAL)
 
 
 def test_a_journal_that_is_not_there_is_one_line(tmp_path: Path) -> None:

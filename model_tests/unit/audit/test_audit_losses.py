@@ -11,7 +11,7 @@ from model_tests.audit.replica import ReplicaSummary
 from model_tests.audit.transactions_join import Gap, JoinedTransaction, LogIndex
 from model_tests.audit.transactions_judge import judge_transaction
 from model_tests.audit.transactions_summary import AuditedMarker, PartitionTransactions
-from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
+from model_tests.histories.as_journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.severity import Severity
 from model_tests.unit.support.judged_transactions import KNOWN, RUN, WHOLE
 from spec.judging.judge_clients import RecordFate

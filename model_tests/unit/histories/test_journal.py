@@ -3,13 +3,15 @@
 import json
 from pathlib import Path
 
-from model_tests.histories.journal import ClientJournal, read_history
+from model_tests.histories.as_journal import ClientJournal
+from model_tests.histories.form import Form
+from model_tests.histories.reading import read_history
 
 
 def journal_of(tmp_path: Path, *events: dict[str, object]) -> ClientJournal:
     file = tmp_path / "journal"
     file.write_text("".join(json.dumps({"p": "a", "txn": None, **event}) + "\n" for event in events))
-    return read_history(str(file))
+    return read_history(str(file), Form.JOURNAL)
 
 
 def ack(topic: str, offset: int, **more: int) -> dict[str, object]:
