@@ -1,4 +1,4 @@
-"""What is in a file of text: archives, compressed files and mail are opened, one in the other, down to texts.
+"""What is in a file of text: archives, compressed files, mail and encoded text, one in the other, down to texts.
 
 Nothing is believed about sizes: what unpacks to far more than it takes is not read further.
 """
@@ -7,6 +7,7 @@ import bz2
 import gzip
 import io
 import lzma
+import quopri
 import re
 import shutil
 import tarfile
@@ -14,7 +15,7 @@ import zipfile
 import zlib
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from email import message_from_bytes, policy
 from email.message import Message
@@ -31,7 +32,7 @@ UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZ
 """What a damaged, cut or encrypted archive raises."""
 
 _DEEPEST: Final = 4
-"""Archives that lie in each other."""
+"""Files that lie in each other."""
 
 _MOST: Final = 1000
 """Files of one archive, those in it included, that are read."""
@@ -45,14 +46,13 @@ _GROWS: Final = 250
 _SMALL: Final = 1 << 28
 """Bytes that any file may have unpacked."""
 
-_COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open))
-_ZIPPED: Final = (b"PK\3\4", b"PK\5\6")
-_TAR: Final = slice(257, 262)
 _MAIL: Final = re.compile(rb"From |[A-Z][\w-]{0,60}: ")
 _ENCODINGS: Final = ("base64", "quoted-printable")
 _BASE64: Final = re.compile(
     rb"(?:^[ \t>]*[A-Za-z0-9+/]{40,}={0,2}[ \t\r]*(?:\n|\Z))+(?:^[ \t>]*[\w+/]+={0,2}\s)?", re.M
 )
+_NOT_QUOTED: Final = re.compile(rb"=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[^\n]{80}")
+_QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +89,39 @@ class TextFile:
         """Whether it is called like what has texts in it, or is from such."""
         return bool(self.inside) or self.path.suffix in (".gz", ".xz", ".bz2", ".zip", ".tar", ".tgz")
 
-    def stream(self) -> "Bounded":
+    def stream(self) -> io.BufferedReader:
         """Its bytes, which end with an error where they are too many for a file of its size."""
-        return Bounded(self.open(), max(_SMALL, _GROWS * self.path.stat().st_size))
+        most = max(_SMALL, _GROWS * self.path.stat().st_size)
+        return io.BufferedReader(_Bounded(self.open(), most), 1 << 16)
+
+    def content(self) -> bytes:
+        """Its first bytes, as many as are read at once."""
+        with self.stream() as source:
+            return source.read(_AT_ONCE)
+
+    def member(self, name: str, opens: Callable[[], IO[bytes]]) -> "TextFile":
+        """A file in it."""
+        return TextFile(self.path, f"{self.inside}/{name}" if self.inside else name, opens)
+
+    def failing(self, error: BaseException) -> "TextFile":
+        """The file, which says why it cannot be opened where it is read."""
+
+        def fails() -> IO[bytes]:
+            raise error
+
+        return replace(self, open=fails)
 
 
-class Bounded(io.RawIOBase):
-    """A readable file of any kind, as the layer below a buffer, which may not have more than so many bytes."""
+class _Bounded(io.RawIOBase):
+    """A readable file, as the layer below a buffer, which may not have more than so many bytes."""
 
     def __init__(self, file: IO[bytes], most: int) -> None:
         self._file, self._left = file, most
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into a buffer what fits in it.
-
-        Raises:
-            OSError: there is more than it may have.
-        """
         content = self._file.read(len(buffer))
         self._left -= len(content)
         if self._left < 0:
@@ -120,20 +132,17 @@ class Bounded(io.RawIOBase):
 
 def texts_at(path: Path) -> list[TextFile]:
     """The file as text; of an archive, those in it. What cannot be opened says so where it is read."""
-    file = TextFile(path, "", lambda: path.open("rb"))
-    found = list(islice(_texts(file, _DEEPEST), _MOST + 1))
+    found = list(islice(_texts(TextFile(path, "", lambda: path.open("rb")), _DEEPEST), _MOST + 1))
     if len(found) > _MOST:
-        found[-1] = replace(file, open=partial(_fails, OSError(f"only the first {_MOST:,} files of it are read")))
+        found[-1] = found[-1].failing(OSError(f"only the first {_MOST:,} files of it are read"))
     return found
 
 
 def in_base64(file: TextFile) -> list[TextFile]:
     """What is written in a text in base64."""
-    with file.stream() as raw:
-        content = io.BufferedReader(raw).read(_AT_ONCE)
-    found = enumerate(_BASE64.finditer(content), 1)
-    decoded = ((f"base64-{number}", _decoded(each[0])) for number, each in found)
-    return [one for name, data in decoded if data for one in _texts(_inner(file, name, data), _DEEPEST)]
+    found = enumerate(map(_decoded, _BASE64.findall(file.content())), 1)
+    parts = (file.member(f"base64-{number}", partial(io.BytesIO, data)) for number, data in found if data)
+    return [one for part in parts for one in _texts(part, _DEEPEST)]
 
 
 def _decoded(text: bytes) -> bytes:
@@ -145,76 +154,43 @@ def _decoded(text: bytes) -> bytes:
 
 def _texts(file: TextFile, deeper: int) -> Iterator[TextFile]:
     try:
-        for one in _opened(file):
-            if one is file:
-                yield file
-            elif deeper:
+        with file.open() as raw:
+            head = raw.read(HEAD)
+        opened = next((opened for known, opened in _KINDS if known(head)), None)
+        if opened is None:
+            yield from [file] * bool(head)
+        elif not deeper:
+            yield file.failing(OSError(f"more than {_DEEPEST} archives lie in each other"))
+        else:
+            for one in opened(file):
                 yield from _texts(one, deeper - 1)
-            else:
-                yield replace(file, open=partial(_fails, OSError(f"more than {_DEEPEST} archives lie in each other")))
     except UNREADABLE as error:
-        yield replace(file, open=partial(_fails, error))
+        yield file.failing(error)
 
 
-def _fails(error: BaseException) -> IO[bytes]:
-    raise error
+def _members_of_zip(file: TextFile) -> Iterator[TextFile]:
+    archive = zipfile.ZipFile(_seekable(file))
+    yield from (file.member(each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir())
 
 
-def _opened(file: TextFile) -> Iterator[TextFile]:
-    """What is in a file; the file itself where it is none that has others in it."""
-    with file.open() as raw:
-        head = raw.read(HEAD)
-    if not head:
-        return
-    way = next((way for magic, way in _COMPRESSED if head.startswith(magic)), None)
-    if way is not None:
-        yield replace(file, open=partial(_through, way, file.open))
-    elif head.startswith(_ZIPPED):
-        archive = zipfile.ZipFile(_seekable(file))
-        named = ((each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir())
-        yield from (_of(file, name, opens) for name, opens in named)
-    elif head[_TAR] == b"ustar":
-        packed = tarfile.open(fileobj=_seekable(file))  # noqa: SIM115  # as long as what is in it may be read
-        yield from (_of(file, each.name, partial(_in_tar, packed, each)) for each in packed if each.isfile())
-    elif _is_mail(head):
-        with file.stream() as raw:
-            content = io.BufferedReader(raw).read(_AT_ONCE)
-        for number, part in enumerate(_parts(content), 1):
-            yield _inner(file, part.get_filename() or f"part-{number}", _content(part))
-    else:
-        yield file
-
-
-def _of(file: TextFile, name: str, opens: Callable[[], IO[bytes]]) -> TextFile:
-    return TextFile(file.path, f"{file.inside}/{name}" if file.inside else name, opens)
-
-
-def _inner(file: TextFile, name: str, content: bytes) -> TextFile:
-    return _of(file, name, partial(io.BytesIO, content))
-
-
-def _through(way: Callable[..., Any], opens: Callable[[], IO[bytes]]) -> IO[bytes]:
-    unpacked: IO[bytes] = way(opens(), "rb")
-    return unpacked
+def _members_of_tar(file: TextFile) -> Iterator[TextFile]:
+    archive: Any = tarfile.open(fileobj=_seekable(file))  # noqa: SIM115  # as long as what is in it may be read
+    yield from (file.member(each.name, partial(archive.extractfile, each)) for each in archive if each.isfile())
 
 
 def _seekable(file: TextFile) -> IO[bytes]:
     """Its bytes where it costs little to go back in them."""
     raw = file.open()
-    if isinstance(raw, (io.BufferedReader, io.BytesIO)):
-        return raw
-    copy = TemporaryFile()  # noqa: SIM115  # as long as what is in it may be read
-    with file.stream() as unpacked:
-        shutil.copyfileobj(io.BufferedReader(unpacked), copy)
-    copy.seek(0)
-    return copy
+    return raw if isinstance(raw, (io.BufferedReader, io.BytesIO)) else _rewritten(file, shutil.copyfileobj)
 
 
-def _in_tar(packed: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    content = packed.extractfile(member)
-    if content is None:
-        raise tarfile.TarError(f"{member.name} is no file")
-    return content
+def _rewritten(file: TextFile, rewrite: Callable[[IO[bytes], IO[bytes]], object]) -> IO[bytes]:
+    """Its bytes, written in another way."""
+    out = TemporaryFile()  # noqa: SIM115  # as long as what is in it may be read
+    with file.stream() as source:
+        rewrite(source, out)
+    out.seek(0)
+    return out
 
 
 def _is_mail(head: bytes) -> bool:
@@ -230,11 +206,13 @@ def _flows(part: Message) -> bool:
     return str(part.get_param("format")).lower() == "flowed"
 
 
-def _parts(content: bytes) -> Iterator[Message]:
+def _parts_of_mails(file: TextFile) -> Iterator[TextFile]:
     """The parts of each mail: a box of them has one after the other."""
+    content = file.content()
     mails = re.split(rb"^From .*\n", content, flags=re.MULTILINE) if content.startswith(b"From ") else [content]
-    for mail in mails:
-        yield from (part for part in message_from_bytes(mail, policy=policy.compat32).walk() if not part.is_multipart())
+    walked = (part for mail in mails for part in message_from_bytes(mail, policy=policy.compat32).walk())
+    for number, part in enumerate((each for each in walked if not each.is_multipart()), 1):
+        yield file.member(part.get_filename() or f"part-{number}", partial(io.BytesIO, _content(part)))
 
 
 def _content(part: Message) -> bytes:
@@ -244,3 +222,44 @@ def _content(part: Message) -> bytes:
         kept = rb"" if str(part.get_param("delsp")).lower() == "yes" else rb" "
         content = re.sub(rb"(?<!^--) \r?\n(?:[ >]*(?<=>) ?)?", kept, content)
     return content
+
+
+def _is_quoted(head: bytes) -> bool:
+    return _QUOTED.search(head) is not None and not _NOT_QUOTED.search(head[: head.rfind(b"\n") + 1 or len(head)])
+
+
+def _is_listed(head: bytes) -> bool:
+    """Whether lines end in `$` and are cut by backslashes, but for the command and what is behind."""
+    ends = [line[-1:] for line in head.split(b"\n")[:-1]]
+    cut, ended = ends.count(b"\\"), ends.count(b"$")
+    return min(cut, ended) > 0 and cut + ended >= len(ends) - 2
+
+
+def _unlist(source: IO[bytes], out: IO[bytes]) -> None:
+    for line in source:
+        plain = line[:-2] + b"\n" if line.endswith(b"$\n") else line
+        out.write(plain.decode("unicode_escape", "replace").encode("latin-1", "replace"))
+
+
+def _begins(mark: bytes, at: int = 0) -> Callable[[bytes], bool]:
+    return lambda head: head.startswith(mark, at)
+
+
+def _in_another_way(opens: Callable[[TextFile], Any]) -> Callable[[TextFile], Iterable[TextFile]]:
+    return lambda file: [replace(file, open=partial(opens, file))]
+
+
+_KINDS: Final[tuple[tuple[Callable[[bytes], bool], Callable[[TextFile], Iterable[TextFile]]], ...]] = (
+    (_begins(b"\x1f\x8b"), _in_another_way(lambda file: gzip.open(file.open()))),
+    (_begins(b"\xfd7zXZ\0"), _in_another_way(lambda file: lzma.open(file.open()))),
+    (_begins(b"BZh"), _in_another_way(lambda file: bz2.open(file.open()))),
+    (_begins(b"PK\3\4"), _members_of_zip),
+    (_begins(b"ustar", 257), _members_of_tar),
+    (_is_mail, _parts_of_mails),
+    (_is_quoted, _in_another_way(partial(_rewritten, rewrite=quopri.decode))),
+    (_is_listed, _in_another_way(partial(_rewritten, rewrite=_unlist))),
+)
+"""What has other files in it, or is a text in another way, by how a file begins; and what is in it.
+
+Texts are written in other ways in quoted-printable, and in what `sed -n l` lists.
+"""
