@@ -13,7 +13,7 @@ commands/admin/txn.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum, unique
@@ -66,8 +66,18 @@ class DumpLine(StrEnum):
 _OF_LINES: Final = (DumpLine.TABLE, DumpLine.KCL)
 """What has several lines by itself, whose lengths may be the same."""
 
-_ANYBODY: Final = frozenset((DumpLine.RECORD.name, DumpLine.FAILED.name, DumpLine.REMARK.name))
+_ENDING: Final = (DumpLine.BATCH, DumpLine.STATE, DumpLine.OFFSET)
+"""Lines that end in a word or a bracket: what is behind that is none of theirs."""
+
+_ANYBODY: Final = frozenset((DumpLine.RECORD, DumpLine.FAILED, DumpLine.REMARK))
 """Lines that others print, too: by these no text is recognised."""
+
+_WITHIN: Final = {
+    DumpLine.FILE: r"Dumping \S+?\.(?:log|index|timeindex|txnindex|snapshot|checkpoint)(?![a-z.])",
+    **{kind: kind.value for kind in (DumpLine.RECORD, DumpLine.START, DumpLine.BATCH, DumpLine.OFFSET)},
+    DumpLine.STATE: r"(?<![^\s|>\"(),=\\])[^\s|>\"(),=\\]+::TransactionMetadata\(",
+}
+"""Heads within a line, of a listing whose line breaks are lost."""
 
 _LEARNT: Final = 200
 """Heads that show how a text is laid out."""
@@ -84,27 +94,23 @@ _WIDEST: Final = 1024
 _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
-_HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in DumpLine))
-_INNER: Final = re.compile(
-    r"(?P<FILE>Dumping\s+\S+?\.(?:log|index|timeindex|txnindex|snapshot|checkpoint)(?![a-z.]))"
-    r"|(?P<RECORD>\|\s+offset:\s+-?\d)|(?P<START>(?:Log s|S)tarting\s+offset:)"
-    r"|(?P<BATCH>baseOffset:\s+-?\d+\s+lastOffset:)|(?P<STATE>(?<![^\s|>\"(),=\\])[^\s|>\"(),=\\]+::TransactionMetadata\()"
-    r"|(?P<OFFSET>\[[^\[\]\s]{1,600},\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[))"
-)
-"""Headings within a line, of a listing whose line breaks are lost."""
 
+
+def _one_of(kinds: Mapping[DumpLine, str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{kind.name}>{words})" for kind, words in kinds.items()).replace(" ", r"\s+"))
+
+
+_HEAD: Final = _one_of({kind: kind.value for kind in DumpLine})
+_INNER: Final = _one_of(_WITHIN)
 _IN_INNER: Final = ("ffset:", "Dumping", "::")
 """One of these is in each of them: to look for it takes a hundredth of the time."""
 
-_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|#01[0-5]|%0[ADad]|<[^<>]{0,200}>)\W*)$")
+_SEPARATOR: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|#01[0-5]|%0[ADad]|<[^<>]{0,200}>)\W*)$")
 """What separated lines of which one was made."""
 
 _ESCAPED: Final = re.compile(r'\\+(["/])')
 _SUFFIX: Final = re.compile(r"(?:<[^<>]{0,99}>|\^M|[^\w<>:,.()\[\]-])*$")
 """What may stand behind a line: no word, and nothing that a line may end with where it was cut."""
-
-_ENDING: Final = (DumpLine.BATCH.name, DumpLine.STATE.name, DumpLine.OFFSET.name)
-"""Lines that end in a word or a bracket: what is behind that is none of theirs."""
 
 _ENDED: Final = re.compile(r"isvalid:\s+(?:true|false)\b")
 """With what the line of a batch ends in all releases."""
@@ -161,45 +167,50 @@ class Row(NamedTuple):
 
     Attributes:
         line: number of the line of the text that it is in, from 1.
-        head: what it begins with; None where it continues the one before.
-        partial: the text says that the next row continues it.
+        kind: what it begins with; None where it continues the one before.
+        goes_on: the text says that the next row continues it.
         cut: it is as long as lines are that were cut.
     """
 
     line: int
     text: str
-    head: re.Match[str] | None
-    partial: bool = False
+    kind: DumpLine | None
+    goes_on: bool = False
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """How a text is laid out.
+    """How a text is laid out, as its first heads show; no line after them is read."""
 
-    Attributes:
-        prefix: what stands before each line.
-        continued: what stands before a line that continues another: no more space than was put there.
-        suffix: what stands behind each line.
-        width: characters after which lines were cut; 0 where they were not.
-        quoted: each line is a string of JSON.
-        ended: such a string ends with a line end, unless the next one continues it.
-        joined: lines of the tool stand together in one of the text.
-        filled: they are joined, and broken between words again.
-        falling: the newest line comes first.
-        known: it has lines of tools at all.
-    """
+    def __init__(self, lines: Iterable[str]) -> None:
+        sample = list(_sample(lines))
+        headed = [each for each in sample if each.kind]
+        shapes = Counter(_shape(each.before) for each in headed)
+        often = [shape for shape, count in shapes.most_common(5) if 10 * count >= len(headed)]
+        patterns = sorted(set(often) - {r"\s*"}, key=len, reverse=True)
+        width, continuing = _cut_at(sample)
 
-    prefix: re.Pattern[str]
-    continued: re.Pattern[str]
-    suffix: str
-    width: int
-    quoted: bool
-    ended: bool
-    joined: bool
-    filled: bool
-    falling: bool
-    known: bool
+        self.known = not _ANYBODY.issuperset(each for one in sample for each in one.kinds)
+        """It has lines of tools at all."""
+        self.joined = 2 * sum(len(each.inner) > 1 for each in sample) > len(headed)
+        """Lines of the tool stand together in one of the text."""
+        self.filled = 3 * sum(_INSIDE.search(each.before) is not None for each in headed) > len(headed) > 1
+        """They are joined, and broken between words again."""
+        self.falling = _falls(sample)
+        """The newest line comes first."""
+        self.prefix = re.compile("|".join([*patterns, r"\s*"]))
+        """What stands before each line."""
+        self.width = width
+        """Characters after which lines were cut; 0 where they were not."""
+        self.suffix = _suffix([each for each in headed if each.kind in _ENDING], continuing, width)
+        """What stands behind each line."""
+        self.continued = re.compile(_continued(patterns, headed, continuing))
+        """What stands before a line that continues another: no more space than was put there."""
+        self.quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
+        """Each line is a string of JSON."""
+        ended = list(_line_ends(sample, self.prefix)) if self.quoted else []
+        self.ended = 10 * ended.count(True) >= len(ended) > 0
+        """Such a string ends with a line end, unless the next one continues it."""
 
     def rows(self, lines: Iterable[str]) -> Iterator[Row]:
         """The lines of the tool in those of a text; a row of another stream than one that goes on comes behind it."""
@@ -210,43 +221,41 @@ class Layout:
         opened: str | None = None
         for each in enumerate(lines, 1):
             held.append(each)
-            while (ready := self._next(held, opened)) is not None:
+            while (ready := _next(held, opened)) is not None:
                 held.remove(ready)
                 rows = self._rows(*ready, inside=opened is not None)
                 yield from rows
-                opened = _stream(ready[1]) if rows and rows[-1].partial else None
+                opened = _stream(ready[1]) if rows and rows[-1].goes_on else None
         yield from (row for each in held for row in self._rows(*each, inside=False))
-
-    @staticmethod
-    def _next(held: Sequence[tuple[int, str]], opened: str | None) -> tuple[int, str] | None:
-        """The first line that may come now: of the stream with a line that goes on, where there is one."""
-        if opened is None or len(held) > _HELD:
-            return held[0] if held else None
-        return next((each for each in held if _stream(each[1]) == opened), None)
 
     def _rows(self, number: int, line: str, *, inside: bool) -> list[Row]:
         """The lines of the tool in one of the text, which goes on with the one before where it is inside of that."""
         if self.joined and _has_inner(line):
-            return [Row(number, each, _HEAD.match(each, 0, _FARTHEST)) for each in _parted(line)]
-        found = self.prefix.match(line, 0, _FARTHEST)
-        at = found.end() if found else 0
-        partial, cut = _PARTIAL.search(line, 0, at) is not None, len(line) == self.width > 0
+            return [Row(number, each, _kind(each)) for each in _parted(line)]
+        cut = len(line) == self.width > 0
+        at = _behind(self.prefix, line)
+        goes_on = _PARTIAL.search(line, 0, at) is not None
         if self.quoted and line.endswith('"', 0, at):
             with suppress(ValueError):
                 text, end = _string(line, at)
-                partial |= _PARTIAL.search(line, end) is not None or (self.ended and not text.endswith("\n"))
-                texts = text.splitlines() or [""]
-                heads = [None if inside and not n else _HEAD.match(each, 0, _FARTHEST) for n, each in enumerate(texts)]
-                last = len(texts) - 1
-                return [Row(number, each, heads[n], partial and n == last) for n, each in enumerate(texts)]
-        rest = line[at:]
+                goes_on |= _PARTIAL.search(line, end) is not None or (self.ended and not text.endswith("\n"))
+                first, *others = text.splitlines() or [""]
+                rows = [Row(number, first, None if inside else _kind(first))]
+                rows += (Row(number, each, _kind(each)) for each in others)
+                return [*rows[:-1], rows[-1]._replace(goes_on=goes_on)]
         if self.suffix:
-            line, rest = (each.rstrip().removesuffix(self.suffix) for each in (line, rest))
-        head = None if inside else _HEAD.match(rest, 0, _FARTHEST) or _file(rest)
+            line = line.rstrip().removesuffix(self.suffix)
+        head = None if inside else _HEAD.match(line, at, _FARTHEST) or _file(line, at)
         if head is not None:
-            return [Row(number, rest[head.start() :], head, partial, cut)]
-        found = self.continued.match(line, 0, _FARTHEST)
-        return [Row(number, line[found.end() :] if found else line, None, partial, cut)]
+            return [Row(number, line[head.start() :], DumpLine[str(head.lastgroup)], goes_on, cut)]
+        return [Row(number, line[_behind(self.continued, line) :], None, goes_on, cut)]
+
+
+def _next(held: Sequence[tuple[int, str]], opened: str | None) -> tuple[int, str] | None:
+    """The first line that may come now: of the stream with a line that goes on, where there is one."""
+    if opened is None or len(held) > _HELD:
+        return held[0] if held else None
+    return next((each for each in held if _stream(each[1]) == opened), None)
 
 
 def _unfilled(lines: Iterable[str]) -> Iterator[Row]:
@@ -257,9 +266,21 @@ def _unfilled(lines: Iterable[str]) -> Iterator[Row]:
         text = f"{text} {line.strip(' >')}"
         begins = [found.start() for found in _INNER.finditer(text, searched)] if _has_inner(text) else []
         for start, end in pairwise([0, *begins]):
-            yield Row(number, part := text[start:end].strip(), _HEAD.match(part))
+            yield Row(number, part := text[start:end].strip(), _kind(part))
         text = text[begins[-1] :] if begins else text[:_LONGEST]
-    yield Row(number, text.strip(), _HEAD.match(text.strip()))
+    yield Row(number, text.strip(), _kind(text.strip()))
+
+
+def _kind(line: str) -> DumpLine | None:
+    """What a line begins with."""
+    found = _HEAD.match(line, 0, _FARTHEST)
+    return found and DumpLine[str(found.lastgroup)]
+
+
+def _behind(pattern: re.Pattern[str], line: str) -> int:
+    """Where a line goes on behind what stands before it."""
+    found = pattern.match(line, 0, _FARTHEST)
+    return found.end() if found else 0
 
 
 def _stream(line: str) -> str:
@@ -267,9 +288,9 @@ def _stream(line: str) -> str:
     return found[0] if found else ""
 
 
-def _file(line: str) -> re.Match[str] | None:
+def _file(line: str, at: int) -> re.Match[str] | None:
     """The name of a dumped file behind something that stands before it alone."""
-    found = _INNER.search(line, 0, _FARTHEST) if "Dumping" in line else None
+    found = _INNER.search(line, at, _FARTHEST) if "Dumping" in line else None
     return found if found is not None and found.lastgroup == DumpLine.FILE.name else None
 
 
@@ -293,7 +314,7 @@ def _parted(line: str) -> Iterator[str]:
                 continue
         after = _INNER.search(line, found.end())
         at = len(line) if after is None else after.start()
-        yield _BEHIND.sub("", _ESCAPED.sub(r"\1", line[start:at]))
+        yield _SEPARATOR.sub("", _ESCAPED.sub(r"\1", line[start:at]))
 
 
 def _string(line: str, at: int) -> tuple[str, int]:
@@ -309,7 +330,7 @@ def _string(line: str, at: int) -> tuple[str, int]:
 
 
 class _Sampled(NamedTuple):
-    """A line of a sample, with the one before it, its head, and what headings are in it: two at most."""
+    """A line of a sample, with the one before it, its head, and what heads are within it: two at most."""
 
     last: str
     line: str
@@ -317,56 +338,40 @@ class _Sampled(NamedTuple):
     inner: tuple[re.Match[str], ...]
 
     @property
+    def kinds(self) -> list[DumpLine]:
+        """What it begins with, and what is within it."""
+        return [DumpLine[str(each.lastgroup)] for each in (self.head, *self.inner) if each]
+
+    @property
+    def kind(self) -> DumpLine | None:
+        """What it begins with."""
+        return self.kinds[0] if self.head else None
+
+    @property
     def continues(self) -> bool:
         """Whether it continues the one before, which was not cut behind a space."""
-        return self.head is None and not self.inner and bool(self.line.strip()) and not self.last.endswith(" ")
+        return not self.kinds and bool(self.line.strip()) and not self.last.endswith(" ")
 
     @property
     def before(self) -> str:
         """What stands before its head."""
-        return "" if self.head is None else self.line[: self.head.start()]
+        return self.line[: self.head.start()] if self.head else ""
 
 
 def _sample(lines: Iterable[str]) -> Iterator[_Sampled]:
     """The first lines that have heads, and some behind each, until enough is known."""
-    kinds: set[str] = set()
+    kinds: set[DumpLine] = set()
     last, heads, behind = "", 0, _HELD
     for line in lines:
         inner = tuple(islice(_INNER.finditer(line), 2)) if _has_inner(line) else ()
-        sampled = _Sampled(last, line, _searched(line), inner)
-        last, behind = line, 0 if sampled.head or inner else behind + 1
+        sampled = _Sampled(last, line, _HEAD.search(line, 0, _FARTHEST), inner)
+        last, behind = line, 0 if sampled.kinds else behind + 1
         heads += sampled.head is not None
-        kinds.update(str(each.lastgroup) for each in (sampled.head, *inner) if each)
+        kinds.update(sampled.kinds)
         if behind < _HELD:
             yield sampled
         if heads >= _LEARNT and kinds - _ANYBODY:
             return
-
-
-def layout_of(lines: Iterable[str]) -> Layout:
-    """The layout that the first heads show; no line after them is read."""
-    sample = list(_sample(lines))
-    headed = [each for each in sample if each.head]
-    shapes = Counter(_shape(each.before) for each in headed)
-    often = [shape for shape, count in shapes.most_common(5) if 10 * count >= len(headed)]
-    patterns = sorted((each for each in often if each != r"\s*"), key=len, reverse=True)
-    prefix = re.compile("|".join([*patterns, r"\s*"]))
-    kinds = {str(each.lastgroup) for one in sample for each in (one.head, *one.inner) if each}
-    quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
-    width, continuing = _cut_at(sample)
-    ended = list(_line_ends(sample, prefix)) if quoted else []
-    return Layout(
-        prefix,
-        re.compile(_continued(patterns, headed, continuing)),
-        _suffix([each for each in headed if each.head and each.head.lastgroup in _ENDING], continuing, width),
-        width,
-        quoted,
-        10 * ended.count(True) >= len(ended) > 0,
-        2 * sum(len(each.inner) > 1 for each in sample) > len(headed),
-        3 * sum(_INSIDE.search(each.before) is not None for each in headed) > len(headed) > 1,
-        _falls(sample),
-        bool(kinds - _ANYBODY),
-    )
 
 
 def _cut_at(sample: Sequence[_Sampled]) -> tuple[int, list[str]]:
@@ -379,16 +384,16 @@ def _cut_at(sample: Sequence[_Sampled]) -> tuple[int, list[str]]:
 
 def _suffix(ending: Sequence[_Sampled], continuing: Sequence[str], width: int) -> str:
     """What is behind lines of which it is known how they end, and behind those that were cut."""
-    found = Counter(_behind(each.line, len(each.before)) for each in ending)
-    found.update(_behind(line) for line in continuing if len(line) == width)
+    rests = [each.line[each.head.start() :] for each in ending if each.head]
+    found = Counter(_suffix_of(line) for line in (*rests, *(each for each in continuing if len(each) == width)))
     suffix = min((each for each, count in found.items() if 10 * count >= found.total()), key=len, default="")
     behind = sum(count for each, count in found.items() if each.endswith(suffix))
     return suffix if 10 * behind >= 9 * found.total() else ""
 
 
-def _behind(line: str, at: int = 0) -> str:
+def _suffix_of(line: str) -> str:
     """What is behind a line: behind its last word, where it has that."""
-    found = _ENDED.search(line, at)
+    found = _ENDED.search(line)
     behind = _SUFFIX.search(line.rstrip())
     return line[found.end() :].rstrip() if found else behind[0] if behind else ""
 
@@ -407,27 +412,22 @@ def _continued(patterns: Sequence[str], headed: Sequence[_Sampled], lines: Seque
 def _line_ends(sample: Sequence[_Sampled], prefix: re.Pattern[str]) -> Iterator[bool]:
     """Whether strings of JSON end with a line end."""
     for each in sample:
-        found = prefix.match(each.line)
-        if found is not None and found[0].endswith('"'):
+        at = _behind(prefix, each.line)
+        if each.line.endswith('"', 0, at):
             with suppress(ValueError):
-                yield _string(each.line, found.end())[0].endswith("\n")
+                yield _string(each.line, at)[0].endswith("\n")
 
 
 def _falls(sample: Iterable[_Sampled]) -> bool:
     """Whether offsets and times of files are lower than those before them, seldom higher."""
     moved: Counter[bool] = Counter()
     newest: dict[str, int] = {}
-    for each in sample:
-        for found in islice(_ORDER.finditer(each.line), _LEARNT) if each.head or each.inner else ():
-            what, now = str(found.lastgroup), int(found[2] or found[4] or -1)
-            before = newest.get(what, now)
-            moved[now > before] += min(now, before) >= 0 and now != before
-            newest[what] = now
+    for found in (found for each in sample if each.kinds for found in islice(_ORDER.finditer(each.line), _LEARNT)):
+        what, now = str(found.lastgroup), int(found[2] or found[4] or -1)
+        before = newest.get(what, now)
+        moved[now > before] += min(now, before) >= 0 and now != before
+        newest[what] = now
     return moved[False] > max(1, 4 * moved[True])
-
-
-def _searched(line: str) -> re.Match[str] | None:
-    return _HEAD.match(line, 0, _FARTHEST) or _HEAD.search(line, 0, _FARTHEST)
 
 
 def _shape(prefix: str) -> str:
@@ -446,18 +446,17 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[DumpEntry]:
     Raises:
         OSError: the text has them in the opposite order, and too many to turn.
     """
-    number, kind, parts = 0, None, []
-    continues = False
+    begun, parts, continues = Row(0, "", None), [""], False
     for row in _in_order(layout.rows(lines), falling=layout.falling):
-        if row.head is not None:
-            if kind is not None:
-                yield DumpEntry(number, kind, "".join(parts))
-            number, kind, parts = row.line, DumpLine[str(row.head.lastgroup)], [row.text]
+        if row.kind is not None:
+            if begun.kind is not None:
+                yield DumpEntry(begun.line, begun.kind, "".join(parts))
+            begun, parts = row, [row.text]
         elif len(parts) < _MOST_LINES:
             parts += [row.text] if continues else ["\n", row.text]
-        continues = row.partial or (row.cut and kind not in _OF_LINES)
-    if kind is not None:
-        yield DumpEntry(number, kind, "".join(parts), last=True)
+        continues = row.goes_on or (row.cut and begun.kind not in _OF_LINES)
+    if begun.kind is not None:
+        yield DumpEntry(begun.line, begun.kind, "".join(parts), last=True)
 
 
 def _in_order(rows: Iterator[Row], *, falling: bool) -> Iterator[Row]:
@@ -469,3 +468,6 @@ def _in_order(rows: Iterator[Row], *, falling: bool) -> Iterator[Row]:
     if len(turned) > _TURNED:
         raise OSError(f"its newest lines come first; of more than {_TURNED:,} lines, give it turned round (tac)")
     yield from reversed(turned)
+
+
+layout_of = Layout

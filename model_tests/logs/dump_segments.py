@@ -198,7 +198,7 @@ class TextReader:
                 self.unread += [unread] if unread else []
                 if isinstance(part, DumpedBatch) and (unread is None or unread.why in _DECODERS.values()):
                     out.write(_encoded(part, self._body(part, values)))
-                    segment.forms.add((bool(part.crc), part.size >= 0))
+                    segment.forms.add((part.crc >= 0, part.size >= 0))
                 elif unread is not None and max(unread.first, unread.last) >= 0:
                     segment.holes.add(out.tell())
                     if not unread.why.damage:

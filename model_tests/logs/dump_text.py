@@ -22,10 +22,11 @@ from reference.log.batch import APPEND_TIME, CONTROL, DELETE_HORIZON, TRANSACTIO
 from spec.vocabulary import ABSENT, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp
 
 _FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}((?:true|false)\b|[^\s<\"']+)")
+_MARKUP: Final = str.maketrans("", "", "`*")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
-_VALUES: Final = re.compile(r"\s(?:key|payload):\s")
-_KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s{1,99}payload:\s|$)", re.DOTALL)
-_PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
+_VALUES: Final = re.compile(r"\s{1,99}(key|payload):\s")
+"""Behind the fields of a line; what comes then may look like fields."""
+
 _HYPHEN: Final = re.compile(r"(?<=[a-zA-Z])-\s*(?=[a-z])")
 """Where a word was broken that is longer than the rest of a line; none of the tool's has a hyphen."""
 
@@ -54,10 +55,10 @@ _COLUMNS: Final[Mapping[str, _Column]] = {
     "isvalid": _Column(1),
     "offset": _Column(63, ABSENT),
     "coordinatorEpoch": _Column(31, ABSENT),
+    "crc": _Column(63, ABSENT),
 }
-"""What lines say of a batch, and of a record."""
+"""What lines say of a batch, and of a record; what is missing or wrong is named by the first of these."""
 
-_FIRST: Final = ("baseOffset", "lastOffset", "baseSequence", "producerId", "count")
 _ALONE: Final = {"baseOffset": "offset", "lastOffset": "offset", "baseSequence": "sequence"}
 """Fields of a batch, and what of a record that is printed alone is the same."""
 
@@ -91,7 +92,7 @@ class DumpedBatch:
         line: number of its line, from 1.
         header: its header; -1 records where their number was not printed. As its base timestamp, which no release
             prints, it has what was printed of its bytes: size and CRC.
-        crc: as printed; empty where it was not.
+        crc: -1 where it is not printed.
         position: where it begins in its file; -1 where that is not printed.
         size: its bytes; -1 where they are not printed.
         valid: whether its CRC was found right.
@@ -102,7 +103,7 @@ class DumpedBatch:
 
     line: int
     header: RecordBatch
-    crc: str = ""
+    crc: int = ABSENT
     position: int = ABSENT
     size: int = ABSENT
     valid: bool = True
@@ -258,17 +259,18 @@ class _Reader:
             case DumpLine.START:
                 self.offset = max(self.offset, dumped.known("offset"))
             case DumpLine.FILE:
-                yield from self._begun(entry.line, _name(entry.text))
+                yield from self._begun(entry.line, entry.text.removeprefix("Dumping").strip().partition("\n")[0].strip())
             case DumpLine.BATCH:
                 yield from self._next(_batch(dumped))
             case DumpLine.ALONE:
                 yield from self._alone(dumped)
             case DumpLine.RECORD:
                 self._record(dumped)
-            case DumpLine.INVALID:
-                yield from self._stopped(entry, _INVALID, ABSENT)
-            case DumpLine.FAILED:
-                yield from self._stopped(entry, _FAILED, max(self.offset, 0))
+            case DumpLine.INVALID | DumpLine.FAILED:
+                failed = entry.kind is DumpLine.FAILED
+                yield from self._ended()
+                words = entry.text.partition("\n")[0][:200]
+                yield UnreadPart(entry.line, *((_FAILED, words, max(self.offset, 0)) if failed else (_INVALID, words)))
 
     def _begun(self, line: int, name: str) -> Iterator[Dumped]:
         yield from self._ended()
@@ -305,19 +307,15 @@ class _Reader:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
         if self.batch is None:
             return
-        (entry, reported), header = dumped, self.batch.header
+        reported, header = dumped.fields, self.batch.header
         offset = dumped.number("offset")
         before = self.batch.records[-1].offset if self.batch.records else header.base_offset - 1
         if offset >= 0 and not before < offset <= header.last_offset:
             return  # of another batch, or there twice
-        self.batch.records.append(DumpedRecord(offset, _matched(_KEY, entry.text), _matched(_PAYLOAD, entry.text)))
+        self.batch.records.append(DumpedRecord(offset, reported.get("key", ""), reported.get("payload", "")))
         if marker := reported.get("endTxnMarker", ""):
             self.batch.header = header._replace(attributes=header.attributes | CONTROL)
             self.batch.marker, self.batch.coordinator_epoch = marker, dumped.number("coordinatorEpoch")
-
-    def _stopped(self, entry: DumpEntry, why: Why, offset: int) -> Iterator[Dumped]:
-        yield from self._ended()
-        yield UnreadPart(entry.line, why, entry.text.partition("\n")[0][:200], offset)
 
     def _unread(self, dumped: _DumpedLine, bad: _Bad) -> UnreadPart:
         first, last, size, position = map(dumped.known, ("baseOffset", "lastOffset", "size", "position"))
@@ -327,22 +325,15 @@ class _Reader:
         return UnreadPart(dumped.entry.line, ENDS if ends else bad.why, bad.which, first, last)
 
 
-def _name(text: str) -> str:
-    """The file that a line names."""
-    return next(iter(text.split(None, 1)[1:]), "").partition("\n")[0].strip()
-
-
 def _fields(entry: DumpEntry) -> dict[str, str]:
-    """What a line says, without key and value, which may look like fields; what it says first counts."""
-    head = _VALUES.split(entry.text, 1)[0]
-    if "`" in head or "*" in head:
-        head = head.replace("`", "").replace("*", "")
-    reported = dict(reversed(_FIELD.findall(_HYPHEN.sub("", head))))
+    """What a line says, with key and value; what it says first counts."""
+    head, *values = _VALUES.split(entry.text, 2)
+    reported = dict(reversed(_FIELD.findall(_HYPHEN.sub("", head.translate(_MARKUP)))))
     if entry.kind is DumpLine.ALONE:
         reported |= {name: reported[same] for name, same in _ALONE.items() if same in reported} | {"count": "1"}
     if reported.get("count") == "null":
         del reported["count"]
-    return reported
+    return reported | dict(zip(values[::2], map(str.strip, values[1::2]), strict=True))
 
 
 def _batch(dumped: _DumpedLine) -> DumpedBatch:
@@ -354,34 +345,28 @@ def _batch(dumped: _DumpedLine) -> DumpedBatch:
     reported, alone = dumped.fields, dumped.entry.kind is DumpLine.ALONE
     if reported.get("magic", "2") in ("0", "1"):
         raise _Bad(_OLD)
-    base, last, sequence, producer_id, count = map(dumped.number, _FIRST)
+    of: dict[str, Any] = {name: dumped.number(name) for name in _COLUMNS}
+    base, last, count = of["baseOffset"], of["lastOffset"], of["count"]
     if not (0 < last - base + 1 <= 2**31 and count <= last - base + 1):
         raise _Bad(_NO_COUNT, f"{count} records in offsets {base} to {last}")
-    of: dict[str, Any] = {name: dumped.number(name) for name in _COLUMNS}
-    of_control = not alone and sequence < 0 <= producer_id  # what releases say that do not print it
-    has = (
-        (of["isTransactional"], TRANSACTIONAL),
-        (of_control if of["isControl"] < 0 else of["isControl"], CONTROL),
-        (reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON, DELETE_HORIZON),
-        ("LogAppendTime" in reported, APPEND_TIME),
-    )
-    crc = reported.get("crc", "")
-    printed = RecordBatch(
-        Offset(base),
+    of_control = not alone and of["baseSequence"] < 0 <= of["producerId"]  # what releases say that do not print it
+    has = {
+        TRANSACTIONAL: of["isTransactional"],
+        CONTROL: of_control if of["isControl"] < 0 else of["isControl"],
+        DELETE_HORIZON: reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON,
+        APPEND_TIME: "LogAppendTime" in reported,
+    }
+    header = RecordBatch(
+        base,
         of["partitionLeaderEpoch"],
-        sum(bit for there, bit in has if there),
+        sum(bit for bit, there in has.items() if there),
         last - base,
-        Timestamp((max(of["size"], 0) << 32) + ((int(crc) if crc.isdecimal() else 0) & 0xFFFFFFFF)),
+        Timestamp((max(of["size"], 0) << 32) + (max(of["crc"], 0) & 0xFFFFFFFF)),
         max(of[name] for name in _TIMES),
         of["producerId"],
         of["producerEpoch"],
-        Sequence(sequence),
+        of["baseSequence"],
         count,
         b"",
     )
-    return DumpedBatch(dumped.entry.line, printed, crc, of["position"], of["size"], bool(of["isvalid"]), alone)
-
-
-def _matched(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.search(text)
-    return "" if found is None else found[1]
+    return DumpedBatch(dumped.entry.line, header, of["crc"], of["position"], of["size"], bool(of["isvalid"]), alone)

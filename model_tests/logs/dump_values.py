@@ -33,7 +33,7 @@ UNDECODED: Final = struct.pack(">hh", UNPRINTED, 0)
 """Key of a record that no decoder printed."""
 
 _NAMES: Final = (
-    re.compile(r"(?:transaction_metadata::)?transactionalId=(?P<id>.*)", re.DOTALL),
+    re.compile(r"(?:transaction_metadata::)?transactionalId=(?P<transactionalId>.*)", re.DOTALL),
     re.compile(r"offset_commit::group=(?P<group>.*),partition=(?P<topic>.*)-(?P<partition>\d+)", re.DOTALL),
     re.compile(r"offset::(?P<group>.*):(?P<topic>[^:]*):(?P<partition>\d+)", re.DOTALL),
     re.compile(r"\[(?P<group>.*),(?P<topic>[^,]*),(?P<partition>\d+)\]", re.DOTALL),
@@ -47,6 +47,7 @@ _QUOTED: Final = re.compile(r'\{("{2,}|\\+")')
 _DELETED: Final = ("<DELETE>", "NULL", "null", "")
 
 _STATE: Final[Mapping[str, tuple[str, ...]]] = {
+    "version": ("version",),
     "status": ("state", "transactionStatus", "State"),
     "partitions": ("partitions", "topicPartitions", "transactionPartitions", "Topics"),
     "producer_id": ("producerId", "ProducerID"),
@@ -130,28 +131,41 @@ def read_value(record: DumpedRecord) -> Decoded | None:
     try:
         if _GROUP.match(record.key):
             return Decoded(group_record.GROUP_KEY, None)
-        value = _from_json(record) if record.key.startswith("{") else _from_text(record)
-        if value is not None:
-            value.encoded(0)
-        return value
+        read = _read(_named(record.key), None if record.payload.strip() in _DELETED else _printed(record.payload))
+        read.encoded(0)
+        return read
     except (KeyError, ValueError, TypeError, AttributeError, struct.error, RecursionError):
         return None
 
 
-def _from_json(record: DumpedRecord) -> Decoded:
-    key, value = _object(record.key), None if record.payload.strip() in _DELETED else _object(record.payload)
-    data, version = key["data"], int(key.get("type", key.get("version")))
-    if "transactionalId" in data:
-        state = None if value is None else _state(int(value["version"]), value["data"])
-        return Decoded(str(data["transactionalId"]), state)
-    if version not in group_record.OFFSET_KEYS:
+def _read(key: Mapping[str, Any], value: Mapping[str, Any] | None) -> Decoded:
+    if "transactionalId" in key:
+        return Decoded(str(key["transactionalId"]), value and _state(value), whole=not value or "version" in value)
+    if (version := int(key.get("version", group_record.OFFSET_KEYS[0]))) not in group_record.OFFSET_KEYS:
         return Decoded(version, None)
-    offset = None if value is None else (value["data"]["offset"], str(value["data"].get("metadata") or ""))
-    return _offset(data, offset)
+    place = TopicPartition(str(key["topic"]), int(key["partition"]))
+    offset = value and group_record.OffsetValue(Offset(int(value["offset"])), str(value.get("metadata") or ""))
+    return Decoded(group_record.OffsetKey(str(key["group"]), place), offset)
 
 
-def _object(text: str) -> Any:
-    """The JSON with which a text begins, also where its quotation marks were doubled or escaped.
+def _named(text: str) -> Mapping[str, Any]:
+    """Whose record it is, by the names of JSON; the version of a key is in JSON alone."""
+    if text.startswith("{"):
+        return _object(text)
+    (named,) = (found.groupdict() for each in _NAMES if (found := each.fullmatch(text)))
+    return named
+
+
+def _printed(text: str) -> Mapping[str, Any]:
+    """What was printed of a value; its version is in JSON alone."""
+    if text.startswith("{"):
+        return _object(text)
+    offset = _OFFSET.search(text)
+    return dict(reversed(_FIELDS.findall(text))) | ({"offset": offset[1]} if offset else {})
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The fields of the JSON with which a text begins, also where its quotation marks were doubled or escaped.
 
     Raises:
         ValueError: it begins with none.
@@ -159,35 +173,17 @@ def _object(text: str) -> Any:
     if (quoted := _QUOTED.match(text)) is not None:
         text = text.replace(quoted[1], '"')
     value, _ = json.JSONDecoder().raw_decode(text)
-    return value
+    return {**value["data"], "version": value.get("type", value.get("version"))}
 
 
-def _from_text(record: DumpedRecord) -> Decoded | None:
-    named = next((found.groupdict() for each in _NAMES if (found := each.fullmatch(record.key))), None)
-    deleted = record.payload.strip() in _DELETED
-    if named is None:
-        return None
-    if "id" in named:
-        fields = dict(reversed(_FIELDS.findall(record.payload)))
-        return Decoded(named["id"], None if deleted else _state(0, fields), whole=deleted)
-    offset = None if deleted else _OFFSET.search(record.payload)
-    return None if offset is None and not deleted else _offset(named, None if offset is None else (offset[1], ""))
-
-
-def _offset(key: Mapping[str, Any], value: tuple[object, str] | None) -> Decoded:
-    place = TopicPartition(str(key["topic"]), int(key["partition"]))
-    offset = None if value is None else group_record.OffsetValue(Offset(int(str(value[0]))), value[1])
-    return Decoded(group_record.OffsetKey(str(key["group"]), place), offset)
-
-
-def _state(version: int, printed: Mapping[str, Any]) -> TransactionValue:
+def _state(printed: Mapping[str, Any]) -> TransactionValue:
     """A state of what was printed of it; when the transaction began may not be known yet."""
     known = {name: printed[each] for name, spelled in _STATE.items() for each in spelled if each in printed}
     status, listed = str(known.pop("status")), known.pop("partitions")
     state = int(_STATES.get(status.upper().replace("_", ""), status))
     partitions = None if state == TransactionState.EMPTY and isinstance(listed, str) else _partitions(listed)
-    numbers: dict[str, Any] = {"started_ms": ABSENT} | {name: int(number) for name, number in known.items()}
-    return TransactionValue(version=version, status=state, partitions=partitions, **numbers)
+    numbers: dict[str, Any] = {"version": 0, "started_ms": ABSENT} | {name: int(each) for name, each in known.items()}
+    return TransactionValue(status=state, partitions=partitions, **numbers)
 
 
 def _partitions(listed: Any) -> tuple[PartitionsOfTopic, ...] | None:

@@ -52,7 +52,7 @@ _BASE64: Final = re.compile(
     rb"(?:^[ \t>]*[A-Za-z0-9+/]{40,}={0,2}[ \t\r]*(?:\n|\Z))+(?:^[ \t>]*[\w+/]+={0,2}\s)?", re.M
 )
 _NOT_QUOTED: Final = re.compile(rb"=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[^\n]{80}")
-_QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n")
+_QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n(?=[^\r\n])")
 
 
 @dataclass(frozen=True, slots=True)
