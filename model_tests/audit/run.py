@@ -147,7 +147,7 @@ def _as_given(report: AuditReport, given: Restored) -> AuditReport:
         report,
         audited=tuple(_as_known(each, given) for each in report.audited),
         damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
-        missing=given.missing,
+        missing=tuple(given.missing),
         ignored=tuple(sorted({*report.ignored, *given.ignored} - set(given.dumps.values()))),
         here={given.reported(path): one for path, one in report.here.items()},
     )

@@ -95,7 +95,6 @@ _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
 
-
 def _one_of(kinds: Mapping[DumpLine, str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<{kind.name}>{words})" for kind, words in kinds.items()).replace(" ", r"\s+"))
 
@@ -132,8 +131,8 @@ _TURNED: Final = 1_000_000
 _HELD: Final = 64
 """Rows of another stream that may come within a line, and lines behind a head that show how it continues."""
 
-_TOKENS: Final = (r"std(?:out|err) [PF]\b", r"\d+", r"[0-9a-f]{12,}", r"\s+", r"[:-]")
-"""What differs from row to row in what stands before lines: whether a row ends its line, numbers, ids, space."""
+_TOKENS: Final = (r"std(?:out|err) [PF]\b", r"\d+", r"\s+", r"[:-]")
+"""What differs from row to row in what stands before lines: whether a row ends its line, numbers, space."""
 
 _TOKEN: Final = re.compile("|".join((*map("({})".format, _TOKENS), ".")), re.DOTALL)
 _KEY: Final = re.compile(r'"[\w@.-]+"(\s*:\s*)"$')
@@ -204,12 +203,11 @@ class Layout:
         """Characters after which lines were cut; 0 where they were not."""
         self.suffix = _suffix([each for each in headed if each.kind in _ENDING], continuing, width)
         """What stands behind each line."""
-        self.continued = re.compile(_continued(patterns, headed, continuing))
+        self.continued = re.compile(_continued(patterns, continuing))
         """What stands before a line that continues another: no more space than was put there."""
         self.quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
         """Each line is a string of JSON."""
-        ended = list(_line_ends(sample, self.prefix)) if self.quoted else []
-        self.ended = 10 * ended.count(True) >= len(ended) > 0
+        self.ended = 10 * sum('\\n"' in each.line for each in sample) >= len(sample)
         """Such a string ends with a line end, unless the next one continues it."""
 
     def rows(self, lines: Iterable[str]) -> Iterator[Row]:
@@ -350,7 +348,7 @@ class _Sampled(NamedTuple):
     @property
     def continues(self) -> bool:
         """Whether it continues the one before, which was not cut behind a space."""
-        return not self.kinds and bool(self.line.strip()) and not self.last.endswith(" ")
+        return not self.kinds and not self.last.endswith(" ")
 
     @property
     def before(self) -> str:
@@ -398,24 +396,13 @@ def _suffix_of(line: str) -> str:
     return line[found.end() :].rstrip() if found else behind[0] if behind else ""
 
 
-def _continued(patterns: Sequence[str], headed: Sequence[_Sampled], lines: Sequence[str]) -> str:
+def _continued(patterns: Sequence[str], lines: Sequence[str]) -> str:
     """What stands before lines that continue others: what stands before heads, or what those that were cut have."""
     exact = "|".join(re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns)
-    if not lines or 10 * sum(re.match(exact, each) is not None for each in lines) >= 9 * len(lines) > 0 < len(exact):
+    if not lines or (exact and 10 * sum(re.match(exact, each) is not None for each in lines) >= 9 * len(lines)):
         return exact
-    before = Counter(each.before for each in headed).most_common(1)
-    own = next((each for each, _ in before if all(one.startswith(each) for one in lines)), "")
-    indent = _INDENT.match(commonprefix(lines))  # noqa: RUF071  # of texts
-    return re.escape(own or (indent[0] if indent else ""))
-
-
-def _line_ends(sample: Sequence[_Sampled], prefix: re.Pattern[str]) -> Iterator[bool]:
-    """Whether strings of JSON end with a line end."""
-    for each in sample:
-        at = _behind(prefix, each.line)
-        if each.line.endswith('"', 0, at):
-            with suppress(ValueError):
-                yield _string(each.line, at)[0].endswith("\n")
+    common = commonprefix(lines)  # noqa: RUF071  # of texts
+    return re.escape(common[: _behind(_INDENT, common)])
 
 
 def _falls(sample: Iterable[_Sampled]) -> bool:
@@ -431,7 +418,7 @@ def _falls(sample: Iterable[_Sampled]) -> bool:
 
 
 def _shape(prefix: str) -> str:
-    """A pattern for prefixes like this one: other numbers, other digits of an id, more or less space, other fields."""
+    """A pattern for prefixes like this one: other numbers, more or less space, other fields."""
     named = _KEY.search(prefix)
     if named is not None:
         return f".*?{re.escape(named[0])}"
@@ -468,6 +455,3 @@ def _in_order(rows: Iterator[Row], *, falling: bool) -> Iterator[Row]:
     if len(turned) > _TURNED:
         raise OSError(f"its newest lines come first; of more than {_TURNED:,} lines, give it turned round (tac)")
     yield from reversed(turned)
-
-
-layout_of = Layout

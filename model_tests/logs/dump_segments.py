@@ -17,6 +17,7 @@ from model_tests.logs.dump_grammar import DumpEntry, DumpLine
 from model_tests.logs.dump_text import DumpedBatch, DumpedFile, DumpedRecord, read_dump, unknown_header
 from model_tests.logs.dump_values import UNDECODED, Decoded, decoded, read_value
 from model_tests.logs.other_texts import TABLE, rows_of
+from model_tests.logs.unpacking import TextFile
 from model_tests.logs.unread import (
     ENDS,
     INVALID,
@@ -49,27 +50,43 @@ _TOGETHER: Final = 1000
 
 @dataclass(slots=True)
 class SegmentOfText:
-    """A segment that is made of a text.
+    """A segment that is made of a text: what is known of it while its lines are read, and then where it is.
 
     Attributes:
-        path: where it is written.
-        partition: topic and number.
-        base: its base offset.
-        line: the line from which on it was printed.
+        text: how a report calls the text.
+        partition: topic and number; empty where none of it is kept, None where that is not known yet.
         certain: its partition is named with it, not by the text's name.
+        base: its base offset; -1 where it is that of its first batch.
+        line: the line from which on it was printed; 0 where nothing is written.
+        path: where it is written.
+        waiting: batches and unread parts that are not written.
+        metadata: of its records metadata were printed (True), or were not.
         holes: positions of bytes that stand for an unread part.
         unknown: the last offset that is not in the text; -1 where all are.
         forms: which of CRC and size were printed of its batches.
     """
 
-    path: Path
-    partition: str
-    base: int
-    line: int
-    certain: bool
+    text: str
+    partition: str | None = None
+    certain: bool = False
+    base: int = ABSENT
+    line: int = 0
+    path: Path = Path()
+    waiting: list[DumpedBatch | UnreadPart] = field(default_factory=list)
+    metadata: set[bool] = field(default_factory=set)
     holes: set[int] = field(default_factory=set)
     unknown: int = ABSENT
     forms: set[tuple[bool, bool]] = field(default_factory=set)
+
+    @property
+    def topic(self) -> str:
+        """The segment's topic."""
+        return (self.partition or "").rpartition("-")[0]
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether it is of a topic whose records are read."""
+        return self.topic.startswith("__")
 
     def forget_printed(self) -> None:
         """Leave out what was printed of its batches' bytes: of another replica's the same is not known."""
@@ -83,29 +100,6 @@ class SegmentOfText:
         self.path.write_bytes(content)
 
 
-@dataclass(slots=True)
-class Section:
-    """What is known of the section of one file while it is read.
-
-    Attributes:
-        partition: the file's; empty where none of it is kept, None where that is not known yet.
-        waiting: batches and unread parts that are not written.
-        metadata: of its records metadata were printed (True), or were not.
-    """
-
-    partition: str | None = None
-    certain: bool = False
-    base: int = ABSENT
-    waiting: list[DumpedBatch | UnreadPart] = field(default_factory=list)
-    metadata: set[bool] = field(default_factory=set)
-    segment: SegmentOfText | None = None
-
-    @property
-    def topic(self) -> str:
-        """The file's topic."""
-        return (self.partition or "").rpartition("-")[0]
-
-
 class TextReader:
     """Makes the segments of one text.
 
@@ -117,20 +111,20 @@ class TextReader:
         kinds: of its lines.
     """
 
-    def __init__(self, name: str, into: Path) -> None:
+    def __init__(self, text: TextFile, into: Path) -> None:
         """Make nothing yet.
 
         Args:
-            name: how the file is called: a dump without the line that names its file may be named like its partition.
+            text: a dump without the line that names its file may be named like its partition.
             into: where the folders of partitions are made.
         """
-        self._named, self._into = _NAMED.match(name), into
+        self._text, self._named, self._into = text.label, _NAMED.match(text.name), into
         self.segments: list[SegmentOfText] = []
         self.unread: list[UnreadPart] = []
         self.empty: list[UnreadPart] = []
         self.passed_over: list[str] = []
         self.kinds: set[DumpLine] = set()
-        self._section = Section()
+        self._segment = SegmentOfText(self._text)
 
     def read(self, lines: Iterable[DumpEntry]) -> None:
         """Everything in a text; where it breaks off, what was read until then."""
@@ -144,7 +138,7 @@ class TextReader:
                 why = formatted(partition, states=partition.startswith(STATES_TOPIC))
                 before = max(batches[0].header.base_offset - 1, 0)
                 begins = UnreadPart(batches[0].line, why, first=0, last=before)
-                self._section = Section(partition, base=0, waiting=[begins, *batches])
+                self._segment = SegmentOfText(self._text, partition, base=0, waiting=[begins, *batches])
                 self._write(last=True)
 
     def _of_logs(self, lines: Iterable[DumpEntry], consumed: ConsumedRecords) -> Iterator[DumpEntry]:
@@ -158,95 +152,97 @@ class TextReader:
 
     def _begin(self, file: DumpedFile) -> None:
         self._write(last=True)
-        found, last = _FILE.search(file.name), self._section
+        found = _FILE.search(file.name)
         if not file.name:
-            self._section = Section(last.partition or None)
+            self._segment = SegmentOfText(self._text, self._segment.partition or None)
         elif found is None or (found["partition"] or "").startswith(_CONTROLLERS_TOPIC):
-            self._section = Section("")
+            self._segment = SegmentOfText(self._text, "")
             self.passed_over.append(f"{file.name}, printed from line {file.line} on")
         else:
-            self._section = Section(found["partition"], found["partition"] is not None, int(found["base"]))
-            if self._section.certain:
-                self.empty.append(UnreadPart(file.line, NO_BATCH, f"of {found['partition']}"))
+            partition = found["partition"]
+            self._segment = SegmentOfText(self._text, partition, partition is not None, int(found["base"]))
+            self.empty += [UnreadPart(file.line, NO_BATCH, f"of {partition}")] if partition else []
 
     def _keep(self, dumped: DumpedBatch | UnreadPart) -> None:
-        section, records = self._section, dumped.records if isinstance(dumped, DumpedBatch) else []
-        if section.partition is None:
+        segment, records = self._segment, dumped.records if isinstance(dumped, DumpedBatch) else []
+        if segment.partition is None:
             if self._named is None and isinstance(dumped, UnreadPart) and not dumped.why.damage:
-                section.waiting.append(dumped)  # the batch after it may show
+                segment.waiting.append(dumped)  # the batch after it may show
                 return
             own = partition_of(read_value(records[0])) if records else ""
-            section.partition = self._named["partition"] if self._named else own
-            if not section.partition:
+            segment.partition = self._named["partition"] if self._named else own
+            if not segment.partition:
                 self.unread.append(UnreadPart(dumped.line, NOT_NAMED))
-        if section.partition:
-            section.metadata.update(each.offset >= 0 for each in records[:1])
-            section.waiting.append(dumped)
-            if not section.topic.startswith("__") and len(section.waiting) >= _TOGETHER:
+        if segment.partition:
+            segment.metadata.update(each.offset >= 0 for each in records[:1])
+            segment.waiting.append(dumped)
+            if not segment.is_internal and len(segment.waiting) >= _TOGETHER:
                 self._write()
 
     def _write(self, *, last: bool = False) -> None:
-        """Write what waits; the last of its section may be cut off."""
-        section = self._section
-        if not section.partition or not section.waiting:
+        """Write what waits; the last of its segment may be cut off."""
+        segment = self._segment
+        if not segment.partition or not segment.waiting:
             return
-        segment = section.segment = section.segment or self._opened(section.partition)
-        values = decoded(record for batch in section.waiting for record in _placed(batch))
+        if not segment.line:
+            self._open(segment, segment.waiting[0])
+        values = decoded(record for batch in segment.waiting for record in _placed(batch))
         with segment.path.open("ab") as out:
-            for number, part in enumerate(section.waiting, 1):
-                unread = self._unread(part, ends=last and number == len(section.waiting))
+            for number, part in enumerate(segment.waiting, 1):
+                unread = _unread(segment, part, ends=last and number == len(segment.waiting))
                 self.unread += [unread] if unread else []
                 if isinstance(part, DumpedBatch) and (unread is None or unread.why in _DECODERS.values()):
-                    out.write(_encoded(part, self._body(part, values)))
+                    out.write(_encoded(part, _body(segment, part, values)))
                     segment.forms.add((part.crc >= 0, part.size >= 0))
                 elif unread is not None and max(unread.first, unread.last) >= 0:
                     segment.holes.add(out.tell())
                     if not unread.why.damage:
                         segment.unknown = max(segment.unknown, _begin_of(unread), unread.last)
                     out.write(_hole(unread))
-        section.waiting.clear()
+        segment.waiting.clear()
 
-    def _opened(self, partition: str) -> SegmentOfText:
-        first, base, folder = self._section.waiting[0], self._section.base, self._into / partition
-        if base < 0:
-            base = max(first.header.base_offset if isinstance(first, DumpedBatch) else _begin_of(first), 0)
+    def _open(self, segment: SegmentOfText, first: DumpedBatch | UnreadPart) -> None:
+        if segment.base < 0:
+            segment.base = max(first.header.base_offset, 0) if isinstance(first, DumpedBatch) else _begin_of(first)
+        folder = self._into / str(segment.partition)
         folder.mkdir(exist_ok=True, parents=True)
-        path = folder / f"{base:020d}.{len(self.segments)}"
-        self.segments.append(SegmentOfText(path, partition, base, first.line, self._section.certain))
-        return self.segments[-1]
+        segment.line, segment.path = first.line, folder / f"{segment.base:020d}.{len(self.segments)}"
+        self.segments.append(segment)
 
-    def _unread(self, part: DumpedBatch | UnreadPart, *, ends: bool) -> UnreadPart | None:
-        """What of a part is not known."""
-        if isinstance(part, UnreadPart):
-            return part
-        header, metadata = part.header, self._section.metadata
-        why, which = None, f"at offset {header.base_offset}"
-        undecoded = None if header.is_control else _DECODERS.get(self._section.topic)
-        if not part.valid:
-            why, which = INVALID, f"{which}, position {part.position}, CRC {part.crc}"
-        elif header.is_control and header.record_count and part.marker not in ControlType.__members__:
-            why = NO_METADATA if metadata == {False} else ENDS if ends and True in metadata else NO_OUTCOME
-        elif undecoded and any(read_value(each) is None for each in _placed(part) or [DumpedRecord(ABSENT)]):
-            why, which = undecoded, f"from offset {header.base_offset}"
-        return why and UnreadPart(part.line, why, which, header.base_offset, header.last_offset)
 
-    def _body(self, dumped: DumpedBatch, values: Mapping[int, Decoded]) -> list[Record] | None:
-        """The records of a batch; None where an audit does not read them."""
-        header = dumped.header
-        if header.is_control and not header.record_count:
-            return []
-        if header.is_control:
-            marker = EndTransactionMarker(ControlType[dumped.marker], CoordinatorEpoch(dumped.coordinator_epoch))
-            return [marker_record(marker)]
-        if not self._section.topic.startswith("__"):
-            return None
-        placed = [each.offset for each in _placed(dumped)]
-        lacks = len(placed) < (1 if header.record_count == ABSENT else header.record_count)
-        return [
-            values[offset].encoded(delta) if offset in values else Record(delta, 0, UNDECODED, None)
-            for offset in [*placed, *[header.last_offset] * lacks]
-            for delta in [offset - header.base_offset]
-        ]
+def _unread(segment: SegmentOfText, part: DumpedBatch | UnreadPart, *, ends: bool) -> UnreadPart | None:
+    """What of a part is not known."""
+    if isinstance(part, UnreadPart):
+        return part
+    header, metadata = part.header, segment.metadata
+    why, which = None, f"at offset {header.base_offset}"
+    undecoded = None if header.is_control else _DECODERS.get(segment.topic)
+    if not part.valid:
+        why, which = INVALID, f"{which}, position {part.position}, CRC {part.crc}"
+    elif header.is_control and header.record_count and part.marker not in ControlType.__members__:
+        why = NO_METADATA if metadata == {False} else ENDS if ends and True in metadata else NO_OUTCOME
+    elif undecoded and any(read_value(each) is None for each in _placed(part) or [DumpedRecord(ABSENT)]):
+        why, which = undecoded, f"from offset {header.base_offset}"
+    return why and UnreadPart(part.line, why, which, header.base_offset, header.last_offset)
+
+
+def _body(segment: SegmentOfText, dumped: DumpedBatch, values: Mapping[int, Decoded]) -> list[Record] | None:
+    """The records of a batch; None where an audit does not read them."""
+    header = dumped.header
+    if header.is_control and not header.record_count:
+        return []
+    if header.is_control:
+        marker = EndTransactionMarker(ControlType[dumped.marker], CoordinatorEpoch(dumped.coordinator_epoch))
+        return [marker_record(marker)]
+    if not segment.is_internal:
+        return None
+    placed = [each.offset for each in _placed(dumped)]
+    lacks = len(placed) < (1 if header.record_count == ABSENT else header.record_count)
+    return [
+        values[offset].encoded(delta) if offset in values else Record(delta, 0, UNDECODED, None)
+        for offset in [*placed, *[header.last_offset] * lacks]
+        for delta in [offset - header.base_offset]
+    ]
 
 
 def _placed(batch: DumpedBatch | UnreadPart) -> list[DumpedRecord]:

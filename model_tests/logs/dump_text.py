@@ -259,7 +259,9 @@ class _Reader:
             case DumpLine.START:
                 self.offset = max(self.offset, dumped.known("offset"))
             case DumpLine.FILE:
-                yield from self._begun(entry.line, entry.text.removeprefix("Dumping").strip().partition("\n")[0].strip())
+                yield from self._begun(
+                    entry.line, entry.text.removeprefix("Dumping").strip().partition("\n")[0].strip()
+                )
             case DumpLine.BATCH:
                 yield from self._next(_batch(dumped))
             case DumpLine.ALONE:

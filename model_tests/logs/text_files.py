@@ -50,6 +50,7 @@ _OF_URL: Final = re.compile(r"ffset%3[Aa](?:\+|%20)")
 _BREAKS: Final = ("baseOffset: ", "| offset: ", "baseOffset%3A")
 """Where a line that is longer than `LONGEST` is cut."""
 
+
 def lines_of(file: TextFile) -> Iterator[str]:
     """The lines of a text without their ends, colours, and marks of an encoding; none if it is not text.
 

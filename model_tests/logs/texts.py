@@ -5,14 +5,15 @@ Texts that lie in one directory are of one broker; a partition that is there twi
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.logs.dump_grammar import DumpLine, entries, layout_of
+from model_tests.logs.dump_grammar import DumpLine, Layout, entries
 from model_tests.logs.dump_segments import SegmentOfText, TextReader
 from model_tests.logs.kafka_log_folders import is_of_kafka
 from model_tests.logs.kafka_log_segment import SegmentDamage
@@ -20,7 +21,7 @@ from model_tests.logs.locations import reason
 from model_tests.logs.other_texts import CONSUMED, HISTORY, use_of
 from model_tests.logs.text_files import lines_of
 from model_tests.logs.unpacking import UNREADABLE, TextFile, in_base64, texts_at
-from model_tests.logs.unread import NO_SEGMENT, TWICE, UnreadPart, Why
+from model_tests.logs.unread import NO_SEGMENT, TWICE, UnreadPart
 
 DUMPED: Final = (
     "Of dumped logs a batch's CRC is right where kafka-dump-log says so; records of internal topics are known as far "
@@ -32,32 +33,43 @@ _BROKERS: Final = 8
 """Replicas of a partition that may lie in one directory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Restored:
     """Where segments made from texts are.
 
     Attributes:
         paths: what to audit: the given paths, and in place of texts the folders made of them.
-        dumps: the text of each segment that was made.
-        holes: segments and positions in them at which a text lacks something.
-        unknown: by the folder of a partition, the last offset that its text lacks.
+        made: the segments that were made.
         damage: what a tool reports of a log, and what of a text cannot be read.
         missing: what is not in the texts, and what that costs.
         ignored: what of them is of no use.
     """
 
-    paths: tuple[str, ...]
-    dumps: Mapping[str, str] = field(default_factory=dict)
-    holes: frozenset[tuple[str, int]] = frozenset()
-    unknown: Mapping[str, int] = field(default_factory=dict)
-    damage: tuple[SegmentDamage, ...] = ()
-    missing: tuple[SegmentDamage, ...] = ()
-    ignored: tuple[str, ...] = ()
+    paths: list[str] = field(default_factory=list)
+    made: dict[Path, SegmentOfText] = field(default_factory=dict)
+    damage: list[SegmentDamage] = field(default_factory=list)
+    missing: list[SegmentDamage] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+    @cached_property
+    def dumps(self) -> Mapping[str, str]:
+        """The text of each segment that was made."""
+        return {str(path): made.text for path, made in self.made.items()}
+
+    @cached_property
+    def holes(self) -> Collection[tuple[str, int]]:
+        """Segments and positions in them at which a text lacks something."""
+        return {(str(path), hole) for path, made in self.made.items() for hole in made.holes}
+
+    @cached_property
+    def unknown(self) -> Mapping[str, int]:
+        """By the folder of a partition, the last offset that its text lacks."""
+        return {str(path.parent): made.unknown for path, made in sorted(self.made.items()) if made.unknown >= 0}
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """What is taken for granted where texts stand for logs."""
-        return (DUMPED,) if self.dumps else ()
+        return (DUMPED,) if self.made else ()
 
     def reported(self, path: str) -> str:
         """A path as the user knows it: of a segment that was made, or of its folder, the text's."""
@@ -72,7 +84,8 @@ def restored(paths: Iterable[str]) -> Iterator[Restored]:
         texts = _Texts(Path(folder))
         for given in paths:
             texts.give(given)
-        yield texts.restored()
+        texts.compare_alike()
+        yield texts.restored
 
 
 class _Texts:
@@ -80,38 +93,19 @@ class _Texts:
 
     def __init__(self, into: Path) -> None:
         self._into = into
-        self._paths: list[str] = []
         self._seen: set[str] = set()
         self._brokers: dict[tuple[Path, int], Path] = {}
-        self._made: dict[Path, tuple[str, SegmentOfText]] = {}
-        self._damage: list[SegmentDamage] = []
-        self._missing: list[SegmentDamage] = []
-        self._ignored: list[str] = []
+        self.restored = Restored()
 
-    def restored(self) -> Restored:
-        """Everything that was read."""
-        self._compare_alike()
-        brokers = [str(path) for path in self._brokers.values()]
-        return Restored(
-            (*self._paths, *brokers),
-            {str(path): label for path, (label, _) in self._made.items()},
-            frozenset((str(path), hole) for path, (_, made) in self._made.items() for hole in made.holes),
-            {str(path.parent): made.unknown for path, (_, made) in sorted(self._made.items()) if made.unknown >= 0},
-            tuple(self._damage),
-            tuple(self._missing),
-            tuple(self._ignored),
-        )
-
-    def _compare_alike(self) -> None:
-        """Of replicas of which not the same was printed, what was printed of one alone is left out."""
-        replicas: dict[str, list[SegmentOfText]] = {}
-        for path, (_, made) in self._made.items():
-            made.path = path
-            replicas.setdefault(made.partition, []).append(made)
-        for segments in replicas.values():
-            if len(set().union(*(made.forms for made in segments))) > 1:
-                for made in segments:
-                    made.forget_printed()
+    def compare_alike(self) -> None:
+        """Leave out what was printed of some replicas alone; add the brokers to what is to be audited."""
+        self.restored.paths.extend(map(str, self._brokers.values()))
+        made = self.restored.made.values()
+        for partition in {each.partition for each in made}:
+            replicas = [each for each in made if each.partition == partition]
+            if len(set().union(*(each.forms for each in replicas))) > 1:
+                for each in replicas:
+                    each.forget_printed()
 
     def give(self, given: str) -> None:
         """Read the texts that a path stands for; it stays a path where it stands for anything else."""
@@ -119,11 +113,10 @@ class _Texts:
         files, others = _files_at(path)
         read = [self._file(file) for file in files]
         if others or not any(read):
-            self._paths.append(given)
+            self.restored.paths.append(given)
         else:
-            self._ignored += [
-                f"{file}: no text of Kafka's tools" for file, known in zip(files, read, strict=True) if not known
-            ]
+            unread = (file for file, known in zip(files, read, strict=True) if not known)
+            self.restored.ignored.extend(f"{file}: no text of Kafka's tools" for file in unread)
 
     def _file(self, path: Path) -> bool:
         """Read a file, or what is in an archive; whether it is a text of Kafka's tools."""
@@ -138,20 +131,20 @@ class _Texts:
         return any(known)
 
     def _unreadable(self, label: str, error: Exception) -> bool:
-        self._damage.append(SegmentDamage(label, 0, f"cannot be read: {reason(error)}"))
+        self.restored.damage.append(SegmentDamage(label, 0, f"cannot be read: {reason(error)}"))
         return True
 
     def _text(self, text: TextFile) -> bool:
         try:
-            layout = layout_of(lines_of(text))
+            layout = Layout(lines_of(text))
             words = "" if layout.known else use_of(text)
             encoded = [] if layout.known or words else in_base64(text)
         except UNREADABLE as error:
             return text.packed and self._unreadable(text.label, error)
         if not layout.known:
-            self._ignored += [f"{text.path}: {words}"] if words else []
+            self.restored.ignored.extend(f"{text.path}: {each}" for each in filter(None, [words]))
             return any([bool(words), *map(self._text, encoded)])
-        reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
+        reader = TextReader(text, self._into / "read" / str(len(self._seen)) / str(len(self.restored.made)))
         try:
             reader.read(entries(lines_of(text), layout))
         except UNREADABLE as error:
@@ -162,35 +155,33 @@ class _Texts:
         for segment in reader.segments:
             self._place(text, segment, reader.unread)
         self._report(text.label, reader.unread)
-        self._ignored += [f"{text.label}: {each}" for each in (*elsewhere, *reader.passed_over)]
+        self.restored.ignored.extend(f"{text.label}: {each}" for each in (*elsewhere, *reader.passed_over))
         return True
 
     def _place(self, text: TextFile, segment: SegmentOfText, unread: list[UnreadPart]) -> None:
         """Move a segment into a broker's folder, the first that has none of it or its beginning."""
         for number in range(_BROKERS if segment.certain else 1):
             broker = self._brokers.setdefault((text.folder, number), self._into / f"{len(self._brokers)}")
-            target = broker / segment.partition / f"{segment.base:020d}.log"
+            target = broker / str(segment.partition) / f"{segment.base:020d}.log"
             longer = _longer(segment.path, target) if target.exists() else segment.path
             if longer is None:
                 continue
             if longer == segment.path:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                segment.path.replace(target)
-                self._made[target] = text.label, segment
+                self.restored.made[target] = segment
+                segment.path = segment.path.replace(target)
             return
-        unread.append(UnreadPart(segment.line, TWICE, segment.partition))
+        unread.append(UnreadPart(segment.line, TWICE, str(segment.partition)))
 
     def _report(self, label: str, unread: Sequence[UnreadPart]) -> None:
         """Each kind of unread part once."""
-        alike: dict[Why, list[UnreadPart]] = {}
-        for one in unread:
-            alike.setdefault(one.why, []).append(one)
-        for why, parts in alike.items():
-            first, more = parts[0], f", and {len(parts) - 1} more" if len(parts) > 1 else ""
+        for why in dict.fromkeys(one.why for one in unread):
+            first, *others = (one for one in unread if one.why == why)
+            more = f", and {len(others)} more" if others else ""
             which = f" ({first.which}{more})" if first.which else more
             costs = f": {why.costs}" if why.costs else ""
-            found_damage = SegmentDamage(label, first.line, f"line {first.line}: {why.words}{which}{costs}")
-            (self._damage if why.damage else self._missing).append(found_damage)
+            found = SegmentDamage(label, first.line, f"line {first.line}: {why.words}{which}{costs}")
+            (self.restored.damage if why.damage else self.restored.missing).append(found)
 
 
 def _files_at(path: Path) -> tuple[list[Path], bool]:

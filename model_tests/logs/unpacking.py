@@ -170,7 +170,9 @@ def _texts(file: TextFile, deeper: int) -> Iterator[TextFile]:
 
 def _members_of_zip(file: TextFile) -> Iterator[TextFile]:
     archive = zipfile.ZipFile(_seekable(file))
-    yield from (file.member(each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir())
+    yield from (
+        file.member(each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir()
+    )
 
 
 def _members_of_tar(file: TextFile) -> Iterator[TextFile]:

@@ -9,7 +9,7 @@ from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.severity import Severity
-from model_tests.logs.dump_grammar import entries, layout_of
+from model_tests.logs.dump_grammar import Layout, entries
 from model_tests.logs.dump_text import DumpedBatch, DumpedRecord, read_dump
 from model_tests.logs.dump_values import Decoded, decoded
 from model_tests.logs.texts import restored
@@ -177,7 +177,7 @@ def test_a_value_may_look_like_fields_and_have_several_lines() -> None:
     )
 
     lines = [batch, record, "of two lines", ""]
-    (read,) = read_dump(entries(lines, layout_of(lines)))
+    (read,) = read_dump(entries(lines, Layout(lines)))
 
     assert isinstance(read, DumpedBatch)
     assert (read.header.is_control, read.marker) == (False, "")

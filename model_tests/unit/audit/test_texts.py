@@ -15,7 +15,7 @@ from model_tests.common.reports import NOTHING_JUDGED
 from model_tests.conform.files import RECORDINGS
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
-from model_tests.logs.dump_grammar import DumpLine, entries, layout_of
+from model_tests.logs.dump_grammar import DumpLine, Layout, entries
 from model_tests.logs.texts import restored
 from model_tests.monitor.files import trace_writer
 from model_tests.traces.schema import complete
@@ -88,7 +88,7 @@ def test_a_row_that_continues_a_value_may_look_like_a_line(row: Callable[[int, s
     record, rest = "| offset: 0 CreateTime: 1 keySize: -1 valueSize: 9 payload: x ", "Dumping /d/t-1/1.log"
     rows = [row(0, header(0), True), row(0, record, False), row(1, rest, True)]
 
-    read = [(entry.kind, entry.text) for entry in entries(rows, layout_of(rows))]
+    read = [(entry.kind, entry.text) for entry in entries(rows, Layout(rows))]
 
     assert read == [(DumpLine.BATCH, header(0)), (DumpLine.RECORD, record + rest)]
 
