@@ -183,17 +183,18 @@ class Layout:
 
     def __init__(self, lines: Iterable[str]) -> None:
         sample = list(_sample(lines))
-        headed = [each for each in sample if each.kind]
-        shapes = Counter(_shape(each.before) for each in headed)
+        headed = [each for each in sample if each.before is not None]
+        befores = [each.before or "" for each in headed]
+        shapes = Counter(map(_shape, befores))
         often = [shape for shape, count in shapes.most_common(5) if 10 * count >= len(headed)]
         patterns = sorted(set(often) - {r"\s*"}, key=len, reverse=True)
         width, continuing = _cut_at(sample)
 
         self.known = not _ANYBODY.issuperset(each for one in sample for each in one.kinds)
         """It has lines of tools at all."""
-        self.joined = 2 * sum(len(each.inner) > 1 for each in sample) > len(headed)
+        self.joined = 2 * sum(each.inner > 1 for each in sample) > len(headed)
         """Lines of the tool stand together in one of the text."""
-        self.filled = 3 * sum(_INSIDE.search(each.before) is not None for each in headed) > len(headed) > 1
+        self.filled = 3 * sum(_INSIDE.search(each) is not None for each in befores) > len(headed) > 1
         """They are joined, and broken between words again."""
         self.falling = _falls(sample)
         """The newest line comes first."""
@@ -201,7 +202,7 @@ class Layout:
         """What stands before each line."""
         self.width = width
         """Characters after which lines were cut; 0 where they were not."""
-        self.suffix = _suffix([each for each in headed if each.kind in _ENDING], continuing, width)
+        self.suffix = _suffix([each for each in headed if each.kinds[0] in _ENDING], continuing, width)
         """What stands behind each line."""
         self.continued = re.compile(_continued(patterns, continuing))
         """What stands before a line that continues another: no more space than was put there."""
@@ -229,7 +230,7 @@ class Layout:
     def _rows(self, number: int, line: str, *, inside: bool) -> list[Row]:
         """The lines of the tool in one of the text, which goes on with the one before where it is inside of that."""
         if self.joined and _has_inner(line):
-            return [Row(number, each, _kind(each)) for each in _parted(line)]
+            return [_row(number, each) for each in _parted(line)]
         cut = len(line) == self.width > 0
         at = _behind(self.prefix, line)
         goes_on = _PARTIAL.search(line, 0, at) is not None
@@ -238,14 +239,13 @@ class Layout:
                 text, end = _string(line, at)
                 goes_on |= _PARTIAL.search(line, end) is not None or (self.ended and not text.endswith("\n"))
                 first, *others = text.splitlines() or [""]
-                rows = [Row(number, first, None if inside else _kind(first))]
-                rows += (Row(number, each, _kind(each)) for each in others)
+                rows = [_row(number, first, inside=inside), *(_row(number, each) for each in others)]
                 return [*rows[:-1], rows[-1]._replace(goes_on=goes_on)]
         if self.suffix:
             line = line.rstrip().removesuffix(self.suffix)
         head = None if inside else _HEAD.match(line, at, _FARTHEST) or _file(line, at)
         if head is not None:
-            return [Row(number, line[head.start() :], DumpLine[str(head.lastgroup)], goes_on, cut)]
+            return [Row(number, line[head.start() :], _kind(head), goes_on, cut)]
         return [Row(number, line[_behind(self.continued, line) :], None, goes_on, cut)]
 
 
@@ -264,15 +264,18 @@ def _unfilled(lines: Iterable[str]) -> Iterator[Row]:
         text = f"{text} {line.strip(' >')}"
         begins = [found.start() for found in _INNER.finditer(text, searched)] if _has_inner(text) else []
         for start, end in pairwise([0, *begins]):
-            yield Row(number, part := text[start:end].strip(), _kind(part))
+            yield _row(number, text[start:end].strip())
         text = text[begins[-1] :] if begins else text[:_LONGEST]
-    yield Row(number, text.strip(), _kind(text.strip()))
+    yield _row(number, text.strip())
 
 
-def _kind(line: str) -> DumpLine | None:
-    """What a line begins with."""
-    found = _HEAD.match(line, 0, _FARTHEST)
-    return found and DumpLine[str(found.lastgroup)]
+def _kind(head: re.Match[str]) -> DumpLine:
+    return DumpLine[str(head.lastgroup)]
+
+
+def _row(number: int, text: str, *, inside: bool = False) -> Row:
+    head = None if inside else _HEAD.match(text, 0, _FARTHEST)
+    return Row(number, text, _kind(head) if head else None)
 
 
 def _behind(pattern: re.Pattern[str], line: str) -> int:
@@ -328,48 +331,42 @@ def _string(line: str, at: int) -> tuple[str, int]:
 
 
 class _Sampled(NamedTuple):
-    """A line of a sample, with the one before it, its head, and what heads are within it: two at most."""
+    """A line of a sample.
 
-    last: str
+    Attributes:
+        last: the one before it.
+        before: what stands before its head; None where it has none.
+        kinds: its head, and two of those within it at most.
+        inner: how many within it these are.
+    """
+
     line: str
-    head: re.Match[str] | None
-    inner: tuple[re.Match[str], ...]
-
-    @property
-    def kinds(self) -> list[DumpLine]:
-        """What it begins with, and what is within it."""
-        return [DumpLine[str(each.lastgroup)] for each in (self.head, *self.inner) if each]
-
-    @property
-    def kind(self) -> DumpLine | None:
-        """What it begins with."""
-        return self.kinds[0] if self.head else None
+    last: str
+    before: str | None
+    kinds: tuple[DumpLine, ...]
+    inner: int
 
     @property
     def continues(self) -> bool:
         """Whether it continues the one before, which was not cut behind a space."""
         return not self.kinds and not self.last.endswith(" ")
 
-    @property
-    def before(self) -> str:
-        """What stands before its head."""
-        return self.line[: self.head.start()] if self.head else ""
-
 
 def _sample(lines: Iterable[str]) -> Iterator[_Sampled]:
     """The first lines that have heads, and some behind each, until enough is known."""
-    kinds: set[DumpLine] = set()
+    learnt: set[DumpLine] = set()
     last, heads, behind = "", 0, _HELD
     for line in lines:
-        inner = tuple(islice(_INNER.finditer(line), 2)) if _has_inner(line) else ()
-        sampled = _Sampled(last, line, _HEAD.search(line, 0, _FARTHEST), inner)
-        last, behind = line, 0 if sampled.kinds else behind + 1
-        heads += sampled.head is not None
-        kinds.update(sampled.kinds)
+        head = _HEAD.search(line, 0, _FARTHEST)
+        inner = list(islice(_INNER.finditer(line), 2)) if _has_inner(line) else []
+        kinds = tuple(_kind(each) for each in (head, *inner) if each)
+        behind, heads = 0 if kinds else behind + 1, heads + (head is not None)
         if behind < _HELD:
-            yield sampled
-        if heads >= _LEARNT and kinds - _ANYBODY:
+            yield _Sampled(line, last, line[: head.start()] if head else None, kinds, len(inner))
+        learnt.update(kinds)
+        if heads >= _LEARNT and learnt - _ANYBODY:
             return
+        last = line
 
 
 def _cut_at(sample: Sequence[_Sampled]) -> tuple[int, list[str]]:
@@ -382,7 +379,7 @@ def _cut_at(sample: Sequence[_Sampled]) -> tuple[int, list[str]]:
 
 def _suffix(ending: Sequence[_Sampled], continuing: Sequence[str], width: int) -> str:
     """What is behind lines of which it is known how they end, and behind those that were cut."""
-    rests = [each.line[each.head.start() :] for each in ending if each.head]
+    rests = [each.line[len(each.before or "") :] for each in ending]
     found = Counter(_suffix_of(line) for line in (*rests, *(each for each in continuing if len(each) == width)))
     suffix = min((each for each, count in found.items() if 10 * count >= found.total()), key=len, default="")
     behind = sum(count for each, count in found.items() if each.endswith(suffix))

@@ -19,7 +19,7 @@ import re
 import struct
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from model_tests.logs.coordinator_log_values import UNPRINTED
 from model_tests.logs.dump_text import DumpedRecord
@@ -110,17 +110,12 @@ class Decoded:
 def decoded(dumped: Iterable[DumpedRecord]) -> dict[int, Decoded]:
     """The records of one partition by their offset, in order, as far as something printed them."""
     found: dict[int, Decoded] = {}
-    begun: dict[str, list[int]] = {}  # offsets of the records of an id's transaction, the newest last
+    begun: dict[object, list[int]] = {}  # offsets of the records of an id's transaction, the newest last
     for record in dumped:
-        read = read_value(record)
-        if read is None:
-            continue
-        found[record.offset] = read
-        if isinstance(read.key, str) and isinstance(read.value, TransactionValue) and not read.whole:
-            offsets = begun.setdefault(read.key, [])
-            found[record.offset] = replace(read, value=_follows(offsets, found, read.value))
-            offsets.append(record.offset)
-            _bumped_by_client(offsets, found)
+        if (read := read_value(record)) is not None:
+            found[record.offset] = read
+            if isinstance(read.value, TransactionValue) and not read.whole:
+                _infer(found, begun.setdefault(read.key, []), record.offset, read.value)
     return found
 
 
@@ -199,41 +194,30 @@ def _partitions(listed: Any) -> tuple[PartitionsOfTopic, ...] | None:
     return tuple(PartitionsOfTopic(topic, tuple(numbers)) for topic, numbers in topics.items())
 
 
-def _follows(begun: list[int], found: Mapping[int, Decoded], value: TransactionValue) -> TransactionValue:
-    """The value with its beginning: that of the record before it, unless its transaction is another one.
+def _infer(found: dict[int, Decoded], begun: list[int], offset: int, value: TransactionValue) -> None:
+    """Note when the transaction of a state began, and of which version its client was, where that was not printed.
 
-    Where the record that opened it is missing, no more is known than that it had begun.
+    It began when the record that opened it was written; where that is missing, no more is known than that it had begun.
+    Where a commit bumps the epoch, or the end draws another producer id, the client was of version 2 all along. An
+    abort that goes two epochs further is the coordinator's own, which then notes that version itself.
     """
     before = _value(found, begun[-1]) if begun else None
-    if value.status == TransactionState.EMPTY:
-        begun.clear()
-        return value
     continues = before is not None and value.status in _CONTINUES.get(before.status, ())
-    if not continues and value.status == TransactionState.ONGOING:
+    if value.status == TransactionState.EMPTY or (value.status == TransactionState.ONGOING and not continues):
         begun.clear()
-    if value.started_ms != ABSENT:
-        return value
-    return replace(value, started_ms=before.started_ms if before is not None and continues else value.updated_ms)
-
-
-def _bumped_by_client(begun: list[int], found: dict[int, Decoded]) -> None:
-    """Where a commit bumps the epoch, or the end draws another producer id, the client was of version 2 all along.
-
-    An abort that goes two epochs further is the coordinator's own, which then notes that version itself.
-    """
-    *earlier, last = (_value(found, offset) for offset in begun)
-    before = earlier[-1] if earlier else None
-    if last is None or before is None:
+    if value.status != TransactionState.EMPTY and value.started_ms == ABSENT:
+        value = replace(value, started_ms=before.started_ms if before is not None and continues else value.updated_ms)
+    found[offset] = replace(found[offset], value=value)
+    begun.append(offset)
+    if before is None or len(begun) == 1:
         return
-    bumps = last.status == TransactionState.PREPARE_COMMIT and last.epoch == before.epoch + 1
-    rotates = last.status in _COMPLETE and last.producer_id != before.producer_id
-    fences = last.status == TransactionState.PREPARE_ABORT and last.epoch == before.epoch + 2
-    continues = before.client_version == _BUMPING
-    for offset in begun if bumps or rotates else begun[-1:] if fences or continues else ():
-        if (value := _value(found, offset)) is not None:
-            found[offset] = replace(found[offset], value=replace(value, version=1, client_version=_BUMPING))
+    bumps = value.status == TransactionState.PREPARE_COMMIT and value.epoch == before.epoch + 1
+    rotates = value.status in _COMPLETE and value.producer_id != before.producer_id
+    fences = value.status == TransactionState.PREPARE_ABORT and value.epoch == before.epoch + 2
+    bumped = begun if bumps or rotates else [offset] if fences or before.client_version == _BUMPING else []
+    for each in bumped:
+        found[each] = replace(found[each], value=replace(_value(found, each), version=1, client_version=_BUMPING))
 
 
-def _value(found: Mapping[int, Decoded], offset: int) -> TransactionValue | None:
-    value = found[offset].value
-    return value if isinstance(value, TransactionValue) else None
+def _value(found: Mapping[int, Decoded], offset: int) -> TransactionValue:
+    return cast("TransactionValue", found[offset].value)

@@ -251,10 +251,14 @@ def _in_another_way(opens: Callable[[TextFile], Any]) -> Callable[[TextFile], It
     return lambda file: [replace(file, open=partial(opens, file))]
 
 
+def _compressed(opens: Callable[..., Any]) -> Callable[[TextFile], Iterable[TextFile]]:
+    return _in_another_way(lambda file: opens(file.open()))
+
+
 _KINDS: Final[tuple[tuple[Callable[[bytes], bool], Callable[[TextFile], Iterable[TextFile]]], ...]] = (
-    (_begins(b"\x1f\x8b"), _in_another_way(lambda file: gzip.open(file.open()))),
-    (_begins(b"\xfd7zXZ\0"), _in_another_way(lambda file: lzma.open(file.open()))),
-    (_begins(b"BZh"), _in_another_way(lambda file: bz2.open(file.open()))),
+    (_begins(b"\x1f\x8b"), _compressed(gzip.open)),
+    (_begins(b"\xfd7zXZ\0"), _compressed(lzma.open)),
+    (_begins(b"BZh"), _compressed(bz2.open)),
     (_begins(b"PK\3\4"), _members_of_zip),
     (_begins(b"ustar", 257), _members_of_tar),
     (_is_mail, _parts_of_mails),
