@@ -310,7 +310,7 @@ def _parted(line: str) -> Iterator[str]:
             parts = text.splitlines()
             begins = line.endswith('"', 0, start)
             if len(parts) > (not begins) and len(parts) >= sum(1 for _ in _INNER.finditer(line, start, end)):
-                yield from parts
+                yield from map(str.strip, parts)
                 at = end
                 continue
         after = _INNER.search(line, found.end())
@@ -336,7 +336,7 @@ class _Sampled(NamedTuple):
     Attributes:
         last: the one before it.
         before: what stands before its head; None where it has none.
-        kinds: its head, and two of those within it at most.
+        kinds: its head, and those within it.
         inner: how many within it these are.
     """
 
@@ -358,7 +358,7 @@ def _sample(lines: Iterable[str]) -> Iterator[_Sampled]:
     last, heads, behind = "", 0, _HELD
     for line in lines:
         head = _HEAD.search(line, 0, _FARTHEST)
-        inner = list(islice(_INNER.finditer(line), 2)) if _has_inner(line) else []
+        inner = list(islice(_INNER.finditer(line), _LEARNT)) if _has_inner(line) else []
         kinds = tuple(_kind(each) for each in (head, *inner) if each)
         behind, heads = 0 if kinds else behind + 1, heads + (head is not None)
         if behind < _HELD:

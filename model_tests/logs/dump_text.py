@@ -347,7 +347,8 @@ def _batch(dumped: _DumpedLine) -> DumpedBatch:
     reported, alone = dumped.fields, dumped.entry.kind is DumpLine.ALONE
     if reported.get("magic", "2") in ("0", "1"):
         raise _Bad(_OLD)
-    of: dict[str, Any] = {name: dumped.number(name) for name in _COLUMNS}
+    of: dict[str, Any] = {name: dumped.number(name) for name in _COLUMNS if name != "crc"}
+    crc = dumped.known("crc")  # what is known without it is judged
     base, last, count = of["baseOffset"], of["lastOffset"], of["count"]
     if not (0 < last - base + 1 <= 2**31 and count <= last - base + 1):
         raise _Bad(_NO_COUNT, f"{count} records in offsets {base} to {last}")
@@ -363,7 +364,7 @@ def _batch(dumped: _DumpedLine) -> DumpedBatch:
         of["partitionLeaderEpoch"],
         sum(bit for bit, there in has.items() if there),
         last - base,
-        Timestamp((max(of["size"], 0) << 32) + (max(of["crc"], 0) & 0xFFFFFFFF)),
+        Timestamp((max(of["size"], 0) << 32) + (max(crc, 0) & 0xFFFFFFFF)),
         max(of[name] for name in _TIMES),
         of["producerId"],
         of["producerEpoch"],
@@ -371,4 +372,4 @@ def _batch(dumped: _DumpedLine) -> DumpedBatch:
         count,
         b"",
     )
-    return DumpedBatch(dumped.entry.line, header, of["crc"], of["position"], of["size"], bool(of["isvalid"]), alone)
+    return DumpedBatch(dumped.entry.line, header, crc, of["position"], of["size"], bool(of["isvalid"]), alone)
