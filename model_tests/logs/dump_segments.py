@@ -186,7 +186,8 @@ class TextReader:
             return
         if not segment.line:
             self._open(segment, segment.waiting[0])
-        values = decoded(record for batch in segment.waiting for record in _placed(batch))
+        records = (record for batch in segment.waiting for record in _placed(batch) if segment.is_internal)
+        values = decoded(records)
         with segment.path.open("ab") as out:
             for number, part in enumerate(segment.waiting, 1):
                 unread = _unread(segment, part, ends=last and number == len(segment.waiting))

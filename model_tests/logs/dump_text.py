@@ -22,13 +22,12 @@ from reference.log.batch import APPEND_TIME, CONTROL, DELETE_HORIZON, TRANSACTIO
 from spec.vocabulary import ABSENT, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp
 
 _FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}((?:true|false)\b|[^\s<\"']+)")
-_MARKUP: Final = str.maketrans("", "", "`*")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
 _VALUES: Final = re.compile(r"\s{1,99}(key|payload):\s")
 """Behind the fields of a line; what comes then may look like fields."""
 
-_HYPHEN: Final = re.compile(r"(?<=[a-zA-Z])-\s*(?=[a-z])")
-"""Where a word was broken that is longer than the rest of a line; none of the tool's has a hyphen."""
+_TYPESET: Final = re.compile(r"(?<=[a-zA-Z])-\s*(?=[a-z])|[`*]")
+"""Where a word was broken that is longer than the rest of a line, and marks of Markdown; the tool has neither."""
 
 
 class _Column(NamedTuple):
@@ -330,7 +329,7 @@ class _Reader:
 def _fields(entry: DumpEntry) -> dict[str, str]:
     """What a line says, with key and value; what it says first counts."""
     head, *values = _VALUES.split(entry.text, 2)
-    reported = dict(reversed(_FIELD.findall(_HYPHEN.sub("", head.translate(_MARKUP)))))
+    reported = dict(reversed(_FIELD.findall(_TYPESET.sub("", head))))
     if entry.kind is DumpLine.ALONE:
         reported |= {name: reported[same] for name, same in _ALONE.items() if same in reported} | {"count": "1"}
     if reported.get("count") == "null":

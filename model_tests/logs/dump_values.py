@@ -42,7 +42,7 @@ _GROUP: Final = re.compile(r"group_metadata::group=|metadata::|\{\"metadata\":")
 _FIELDS: Final = re.compile(
     r"\b(\w{1,30})[:=]((?:[^\s,=]+=>\[[\d ]*\]\s*)+|\w{0,30}\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s'\"<]*)"
 )
-_OFFSET: Final = re.compile(r"(?:[oO]ffset=|\[OffsetMetadata\[|^)(-?\d+)")
+_OFFSET: Final = re.compile(r"(?:OffsetAndMetadata\(|\[OffsetMetadata\[)?(?:[oO]ffset=)?(-?\d+)")
 _QUOTED: Final = re.compile(r'\{("{2,}|\\+")')
 _DELETED: Final = ("<DELETE>", "NULL", "null", "")
 
@@ -135,11 +135,15 @@ def read_value(record: DumpedRecord) -> Decoded | None:
 
 def _read(key: Mapping[str, Any], value: Mapping[str, Any] | None) -> Decoded:
     if "transactionalId" in key:
-        return Decoded(str(key["transactionalId"]), value and _state(value), whole=not value or "version" in value)
+        return Decoded(
+            str(key["transactionalId"]), _state(value) if value else None, whole=not value or "version" in value
+        )
     if (version := int(key.get("version", group_record.OFFSET_KEYS[0]))) not in group_record.OFFSET_KEYS:
         return Decoded(version, None)
     place = TopicPartition(str(key["topic"]), int(key["partition"]))
-    offset = value and group_record.OffsetValue(Offset(int(value["offset"])), str(value.get("metadata") or ""))
+    offset = None
+    if value:
+        offset = group_record.OffsetValue(Offset(int(value["offset"])), str(value.get("metadata") or ""))
     return Decoded(group_record.OffsetKey(str(key["group"]), place), offset)
 
 
@@ -155,7 +159,7 @@ def _printed(text: str) -> Mapping[str, Any]:
     """What was printed of a value; its version is in JSON alone."""
     if text.startswith("{"):
         return _object(text)
-    offset = _OFFSET.search(text)
+    offset = _OFFSET.match(text)
     return dict(reversed(_FIELDS.findall(text))) | ({"offset": offset[1]} if offset else {})
 
 
