@@ -50,26 +50,30 @@ class ConsumedRecords:
 
     def __init__(self) -> None:
         self.batches: dict[str, list[DumpedBatch]] = {}
+        self._seen: dict[str, dict[Decoded | None, None]] = {}  # the newest last
 
     def take(self, entry: DumpEntry) -> bool:
         """Read a line, if it is one of a consumer."""
         place = _KCL_PLACE.match(entry.text) if entry.kind is DumpLine.KCL else None
-        if place is not None:
-            self._add("-".join(place.group(1, 2)), entry.line, _of_kcl(entry.text, int(place[3])))
-        for key, payload in _printed(entry):
-            record = DumpedRecord(ABSENT, key, payload)
-            self._add(partition_of(read_value(record)), entry.line, record)
+        records = (
+            [_of_kcl(entry.text, int(place[3]))] if place else [DumpedRecord(ABSENT, *each) for each in _printed(entry)]
+        )
+        for record in records:
+            read = read_value(record)
+            if partition := "-".join(place.group(1, 2)) if place else partition_of(read):
+                self._add(partition, entry.line, record, read)
         return entry.kind in CONSOLE
 
-    def _add(self, partition: str, line: int, record: DumpedRecord) -> None:
-        if partition:
-            own = self.batches.setdefault(partition, [])
-            if own and own[-1].records == [replace(record, offset=own[-1].header.base_offset)]:
-                return  # the line is there twice
-            offset = record.offset if record.offset >= 0 else len(own) + 1
-            found = _TIME.search(record.payload)
-            header = unknown_header(offset, offset, 1, int(found[1]) if found else ABSENT)
-            own.append(DumpedBatch(line, header, records=[replace(record, offset=offset)]))
+    def _add(self, partition: str, line: int, record: DumpedRecord, read: Decoded | None) -> None:
+        seen = self._seen.setdefault(partition, {})
+        if read is not None and (read in seen if read.value is not None else read == next(reversed(seen), None)):
+            return  # the line is there twice: none but a deletion is written twice
+        own = self.batches.setdefault(partition, [])
+        seen[read] = seen.pop(read, None)
+        offset = record.offset if record.offset >= 0 else len(own) + 1
+        found = _TIME.search(record.payload)
+        header = unknown_header(offset, offset, 1, int(found[1]) if found else ABSENT)
+        own.append(DumpedBatch(line, header, records=[replace(record, offset=offset)]))
 
 
 def _printed(entry: DumpEntry) -> Iterator[tuple[str, str]]:

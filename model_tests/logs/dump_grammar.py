@@ -96,7 +96,8 @@ _MOST_LINES: Final = 10_000
 
 
 def _one_of(kinds: Mapping[DumpLine, str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?P<{kind.name}>{words})" for kind, words in kinds.items()).replace(" ", r"\s+"))
+    words = "|".join(f"(?P<{kind.name}>{words})" for kind, words in kinds.items())
+    return re.compile(words.replace(" ", r"\s+").replace(r"\d+", r"\d[\d.,]*"))  # digits may be in groups
 
 
 _HEAD: Final = _one_of({kind: kind.value for kind in DumpLine})
@@ -131,8 +132,8 @@ _TURNED: Final = 1_000_000
 _HELD: Final = 64
 """Rows of another stream that may come within a line, and lines behind a head that show how it continues."""
 
-_TOKENS: Final = (r"std(?:out|err) [PF]\b", r"\d+", r"\s+", r"[:-]")
-"""What differs from row to row in what stands before lines: whether a row ends its line, numbers, space."""
+_TOKENS: Final = (r"std(?:out|err) [PF]\b", r"[0-9a-f]{8}[0-9a-f-]{4,}", r"\d+", r"\s+", r"[:-]")
+"""What differs from row to row in what stands before lines: whether a row ends its line, ids, numbers, space."""
 
 _TOKEN: Final = re.compile("|".join((*map("({})".format, _TOKENS), ".")), re.DOTALL)
 _KEY: Final = re.compile(r'"[\w@.-]+"(\s*:\s*)"$')

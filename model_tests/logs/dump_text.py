@@ -26,8 +26,9 @@ _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
 _VALUES: Final = re.compile(r"\s{1,99}(key|payload):\s")
 """Behind the fields of a line; what comes then may look like fields."""
 
-_TYPESET: Final = re.compile(r"(?<=[a-zA-Z])-\s*(?=[a-z])|[`*]")
-"""Where a word was broken that is longer than the rest of a line, and marks of Markdown; the tool has neither."""
+_TYPESET: Final = re.compile(r"-(?<=[a-zA-Z]-)\s*(?=[a-z])|[`*]|[.,](?<=\d[.,])(?=\d{3}(?!\d))")
+"""Where a word is broken that is longer than the rest of a line, marks of Markdown, and what is between digits in
+groups; the tool has none of these."""
 
 
 class _Column(NamedTuple):

@@ -25,23 +25,28 @@ _BOMS: Final = {
 """Marks with which a text begins, and the encoding of each; the longer ones first."""
 
 _ESCAPES: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\0\x0c\xad\ufeff\u200b-\u200d\u2060]"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[^\b]\x08"
+    r"|[\0\x0c\xad\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2069]"
 )
+"""What steers a terminal, letters that were struck over, and characters without width: marks of direction, too."""
+
 _TYPESET: Final = str.maketrans(
     dict.fromkeys("\xa0\u2009\u202f", " ")
     | dict.fromkeys("\u2010\u2011\u2212", "-")
     | dict.fromkeys("\u201c\u201d\u201e", '"')
     | dict.fromkeys("\u2018\u2019", "'")
+    | {"\uff1a": ":"}
 )
-"""What word processors put in the place of a space, a minus sign or a quotation mark."""
+"""What word processors put in the place of a space, a minus sign, a quotation mark or a colon."""
 
 _DASH: Final = re.compile(r"\u2013(?=\d)")
 _TAGS: Final = re.compile(r"</?(?:span|font|code|mark|strong|em|a|b|i)(?:\s[^<>]*)?>", re.IGNORECASE)
 """What colours words on a page."""
 
+_EMPHASIS: Final = re.compile(r"([*`]{1,2})((?:baseOffset|offset|Dumping)\b:?)\1")
 _MARKUP: Final = re.compile(r"\\(?=[|*{}]|-\d)")
 _UNDERSCORES: Final = re.compile(r"\\(?=_)")
-"""Escapes of Markdown, of wikis and of rich text."""
+"""What Markdown puts around words with which lines begin, and escapes: of wikis and of rich text, too."""
 
 _BARE: Final = re.compile(r"(?<!\\)_")
 _OF_URL: Final = re.compile(r"ffset%3[Aa](?:\+|%20)")
@@ -82,6 +87,7 @@ def _plain(line: str) -> str:
     if not (line.isascii() and line.isprintable()):
         line = _DASH.sub("-", _ESCAPES.sub("", line).translate(_TYPESET))
     line = _TAGS.sub("", line) if "</" in line else line
+    line = _EMPHASIS.sub(r"\2", line) if "*" in line or "`" in line else line
     if "\\" in line:
         line = _MARKUP.sub("", line)
         line = line if _BARE.search(line) else _UNDERSCORES.sub("", line)

@@ -54,6 +54,12 @@ _BASE64: Final = re.compile(
 _NOT_QUOTED: Final = re.compile(rb"=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[^\n]{80}")
 _QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n(?=[^\r\n])")
 
+_HEX: Final = re.compile(rb"[0-9a-f]{7,8}:?[ \t]+((?:[0-9a-f]{2,4} {1,2}){1,16})(?: |\|)|0{8}\b")
+_CHUNKED: Final = re.compile(
+    rb"HTTP/1\.1 \d+ [^\r\n]*\r?\n(?:[\w-]+: [^\r\n]*\r?\n)*Transfer-Encoding: chunked\r?\n", re.I
+)
+_CHUNK: Final = re.compile(rb"([0-9a-f]{1,8})[;\s]", re.I)
+
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
@@ -243,8 +249,26 @@ def _unlist(source: IO[bytes], out: IO[bytes]) -> None:
         out.write(plain.decode("unicode_escape", "replace").encode("latin-1", "replace"))
 
 
+def _unhex(source: IO[bytes], out: IO[bytes]) -> None:
+    for line in source:
+        found = _HEX.match(line)
+        out.write(bytes.fromhex(found[1].decode()) if found else b"")
+
+
+def _unchunk(source: IO[bytes], out: IO[bytes]) -> None:
+    while source.readline().strip():
+        pass
+    while (found := _CHUNK.match(source.readline())) and (size := int(found[1], 16)):
+        out.write(source.read(size))
+        source.readline()
+
+
 def _begins(mark: bytes, at: int = 0) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(mark, at)
+
+
+def _matches(pattern: re.Pattern[bytes]) -> Callable[[bytes], bool]:
+    return lambda head: pattern.match(head) is not None
 
 
 def _in_another_way(opens: Callable[[TextFile], Any]) -> Callable[[TextFile], Iterable[TextFile]]:
@@ -263,9 +287,12 @@ _KINDS: Final[tuple[tuple[Callable[[bytes], bool], Callable[[TextFile], Iterable
     (_begins(b"ustar", 257), _members_of_tar),
     (_is_mail, _parts_of_mails),
     (_is_quoted, _in_another_way(partial(_rewritten, rewrite=quopri.decode))),
+    (_matches(_HEX), _in_another_way(partial(_rewritten, rewrite=_unhex))),
+    (_matches(_CHUNKED), _in_another_way(partial(_rewritten, rewrite=_unchunk))),
     (_is_listed, _in_another_way(partial(_rewritten, rewrite=_unlist))),
 )
 """What has other files in it, or is a text in another way, by how a file begins; and what is in it.
 
-Texts are written in other ways in quoted-printable, and in what `sed -n l` lists.
+Texts are written in other ways in quoted-printable, in hexadecimal digits, in the chunks of an answer of HTTP, and in
+what `sed -n l` lists.
 """

@@ -249,6 +249,8 @@ PASTED: Final[dict[str, Pasted]] = {
     "a notebook": lambda text: json.dumps(
         {"cells": [{"outputs": [{"text": text.splitlines(True)}]}]}, indent=1
     ).encode(),
+    "pasted twice": lambda text: (text + text).encode(),
+    "beside itself": each(lambda _, line: f"{line:400}| {line}"),
     "a statement of SQL": each(lambda n, line: f"INSERT INTO logs VALUES ({n}, '{line}');"),
     "a chat": lambda text: f"Ann  4:05 PM\nlook\n{text}4:06\n\nBob  4:10 PM\n:eyes: 1\n".encode(),
 }

@@ -10,6 +10,7 @@ import lzma
 import re
 import tarfile
 import textwrap
+import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -161,6 +162,40 @@ def _octal(line: str) -> bytes:
     return b"".join(bytes([each]) if each < 128 else b"\\%03o" % each for each in plain)
 
 
+def in_groups(text: str, between: str) -> bytes:
+    """As a table of a spreadsheet shows numbers: digits in groups of three."""
+    number = re.compile(r"(?<=: )\d{4,}(?=\s)")
+    return number.sub(lambda found: f"{int(found[0]):,}".replace(",", between), text).encode()
+
+
+def hexadecimal(text: str) -> bytes:
+    """As `hexdump -C` prints bytes."""
+    content = text.encode()
+    rows = ((at, content[at : at + 16]) for at in range(0, len(content), 16))
+    printed = (f"{at:08x}  {row[:8].hex(' ')}  {row[8:].hex(' '):23}  |{row.decode('latin-1')!r}|" for at, row in rows)
+    return "\n".join([*printed, f"{len(content):08x}"]).encode()
+
+
+def dumped_by_xxd(text: str) -> bytes:
+    """As `xxd` prints bytes."""
+    content = text.encode()
+    rows = ((at, content[at : at + 16]) for at in range(0, len(content), 16))
+    return "".join(f"{at:08x}: {row.hex(' ', -2):39}  {row.decode('latin-1')!r}\n" for at, row in rows).encode()
+
+
+def in_chunks(text: str, size: int = 512) -> bytes:
+    """An answer of HTTP as it is sent."""
+    content = text.encode()
+    chunks = (content[at : at + size] for at in range(0, len(content), size))
+    head = b"HTTP/1.1 200 OK\r\nServer: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head + b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in (*chunks, b""))
+
+
+def an_id(number: int) -> str:
+    """Another id for each number."""
+    return str(uuid.UUID(int=(number * 0x9E3779B97F4A7C15F39CC0605CEDC835) % 2**128))
+
+
 AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "journald": lines(lambda n, line: f"Mar 01 12:00:{n:02} host-1 kafka-dump-log[{1000 + n}]: {line}"),
     "journald as JSON": lines(lambda n, line: json.dumps({"__REALTIME_TIMESTAMP": str(n), "MESSAGE": line, "_PID": 1})),
@@ -234,6 +269,17 @@ AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "sed -n l, other letters": lambda text: listed(f"Größe\t\\\n{text}"),
     "an address": lambda text: b"text=" + quote_plus(text).encode(),
     "an address without plus signs": lambda text: quote(text).encode(),
+    "marks of direction": lambda text: text.replace(": ", ":\u200e ").encode(),
+    "struck over": lambda text: text.replace("count", "coo\bunt").encode(),
+    "emphasis": lambda text: re.sub(r"^(Dumping|baseOffset)\b", r"**\1**", text, flags=re.MULTILINE).encode(),
+    "ids of requests": lines(lambda n, line: f"{an_id(n)} {line}"),
+    "numbers in groups": lambda text: in_groups(text, ","),
+    "numbers in groups between dots": lambda text: in_groups(text, "."),
+    "colons of Chinese": lambda text: text.replace(": ", "\uff1a ").encode(),
+    "hexdump -C": hexadecimal,
+    "xxd": dumped_by_xxd,
+    "chunks of HTTP": in_chunks,
+    "a string of JSON with an indent": lambda text: json.dumps({"dump": textwrap.indent(text, "    ")}).encode(),
     "fmt": lambda text: textwrap.fill(
         " ".join(text.split()), 75, break_long_words=False, break_on_hyphens=False
     ).encode(),
