@@ -60,7 +60,8 @@ class ConsumedRecords:
         )
         for record in records:
             read = read_value(record)
-            if partition := "-".join(place.group(1, 2)) if place else partition_of(read):
+            named = read or read_value(replace(record, payload=""))  # whose it is, where no more can be read
+            if partition := "-".join(place.group(1, 2)) if place else partition_of(named):
                 self._add(partition, entry.line, record, read)
         return entry.kind in CONSOLE
 

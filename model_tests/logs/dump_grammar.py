@@ -115,6 +115,9 @@ _SUFFIX: Final = re.compile(r"(?:<[^<>]{0,99}>|\^M|[^\w<>:,.()\[\]-])*$")
 _ENDED: Final = re.compile(r"isvalid:\s+(?:true|false)\b")
 """With what the line of a batch ends in all releases."""
 
+_WHOLE: Final = re.compile(r"(?:isvalid:\s+(?:true|false)|txnTimeoutMs=\d+|[)}])$")
+"""With what lines end: one that ends so was not cut."""
+
 _INSIDE: Final = re.compile(r"\b(?:isvalid|headerKeys|payload|coordinatorEpoch):")
 """Fields at the end of lines, which are before a head only where lines are joined."""
 
@@ -349,8 +352,8 @@ class _Sampled(NamedTuple):
 
     @property
     def continues(self) -> bool:
-        """Whether it continues the one before, which was not cut behind a space."""
-        return not self.kinds and not self.last.endswith(" ")
+        """Whether it continues the one before, which was not cut behind a space, nor is whole."""
+        return not self.kinds and not self.last.endswith(" ") and not _WHOLE.search(self.last)
 
 
 def _sample(lines: Iterable[str]) -> Iterator[_Sampled]:

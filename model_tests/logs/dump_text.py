@@ -48,7 +48,7 @@ _COLUMNS: Final[Mapping[str, _Column]] = {
     "isControl": _Column(1, ABSENT),
     "isTransactional": _Column(1),
     "producerEpoch": _Column(15),
-    "partitionLeaderEpoch": _Column(31, ABSENT),
+    "partitionLeaderEpoch": _Column(31),
     **dict.fromkeys(_TIMES, _Column(63, ABSENT)),
     "position": _Column(63),
     "size": _Column(31, ABSENT),
@@ -62,6 +62,7 @@ _COLUMNS: Final[Mapping[str, _Column]] = {
 _ALONE: Final = {"baseOffset": "offset", "lastOffset": "offset", "baseSequence": "sequence"}
 """Fields of a batch, and what of a record that is printed alone is the same."""
 
+_ELISIONS: Final = ("...", "\u2026")
 _FLAGS: Final = {"false": 0, "true": 1}
 _NO_HORIZON: Final = "OptionalLong.empty"
 
@@ -181,7 +182,7 @@ class _DumpedLine(NamedTuple):
         text = self.fields.get(name)
         if text is None and otherwise is not None:
             return otherwise
-        if text is None or (bits == 1 and text not in _FLAGS):
+        if text is None or text.endswith(_ELISIONS) or (bits == 1 and text not in _FLAGS):
             raise _Bad(ELIDED, f"{name} first")
         if bits == 1:
             return _FLAGS[text]
@@ -315,7 +316,7 @@ class _Reader:
         if offset >= 0 and not before < offset <= header.last_offset:
             return  # of another batch, or there twice
         self.batch.records.append(DumpedRecord(offset, reported.get("key", ""), reported.get("payload", "")))
-        if marker := reported.get("endTxnMarker", ""):
+        if "coordinatorEpoch" in reported and (marker := reported.get("endTxnMarker", "")):
             self.batch.header = header._replace(attributes=header.attributes | CONTROL)
             self.batch.marker, self.batch.coordinator_epoch = marker, dumped.number("coordinatorEpoch")
 
@@ -323,7 +324,7 @@ class _Reader:
         first, last, size, position = map(dumped.known, ("baseOffset", "lastOffset", "size", "position"))
         self.offset = max(self.offset, last + 1)
         self.position = position + size if min(size, position) >= 0 else ABSENT
-        ends = dumped.entry.last and bad.why is ELIDED and not re.search(r"\.\.\.|…", dumped.entry.text)
+        ends = dumped.entry.last and bad.why is ELIDED and not any(each in dumped.entry.text for each in _ELISIONS)
         return UnreadPart(dumped.entry.line, ENDS if ends else bad.why, bad.which, first, last)
 
 
@@ -332,7 +333,8 @@ def _fields(entry: DumpEntry) -> dict[str, str]:
     head, *values = _VALUES.split(entry.text, 2)
     reported = dict(reversed(_FIELD.findall(_TYPESET.sub("", head))))
     if entry.kind is DumpLine.ALONE:
-        reported |= {name: reported[same] for name, same in _ALONE.items() if same in reported} | {"count": "1"}
+        reported |= {name: reported[same] for name, same in _ALONE.items() if same in reported}
+        reported |= {"count": "1", "partitionLeaderEpoch": "-1"}
     if reported.get("count") == "null":
         del reported["count"]
     return reported | dict(zip(values[::2], map(str.strip, values[1::2]), strict=True))
