@@ -29,7 +29,7 @@ _CELL: Final = r"[\s|]+"
 class DumpLine(StrEnum):
     """A kind of line, by what it begins with."""
 
-    FILE = r"Dumping(?: \S|\s*$)"
+    FILE = r"Dumping(?: \S*[./\\]|\s*$)"
     START = r"(?:Log s|S)tarting offset: \d"
     BATCH = r"baseOffset: -?\d+ lastOffset: "
     RECORD = r"\| (?:offset: -?\d|key: |payload: )"
@@ -118,7 +118,7 @@ _ENDED: Final = re.compile(r"isvalid:\s+(?:true|false)\b")
 _WHOLE: Final = re.compile(r"(?:isvalid:\s+(?:true|false)|txnTimeoutMs=\d+|[)}])$")
 """With what lines end: one that ends so was not cut."""
 
-_INSIDE: Final = re.compile(r"\b(?:isvalid|headerKeys|payload|coordinatorEpoch):")
+_INSIDE: Final = re.compile(r"\b(?:isvalid:|headerKeys:|payload:|coordinatorEpoch:|txnLastUpdateTimestamp=)")
 """Fields at the end of lines, which are before a head only where lines are joined."""
 
 _INDENT: Final = re.compile(r"\s{2,}(?:[|>] )?|\s*[^\w\s!-~]\s*")

@@ -37,7 +37,7 @@ from spec.vocabulary import ABSENT, ControlType, CoordinatorEpoch, LeaderEpoch, 
 _FILE: Final = re.compile(
     r"(?:(?P<partition>[\w.-]+?-\d+)(?:\.[0-9a-f]+-\w+)?[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII
 )
-_NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII)
+_NAMED: Final = re.compile(r"[\w.-]*\w-\d+(?=\.|$)", re.ASCII)
 _LAST: Final = 2**63 - 1  # the largest offset
 _CONTROLLERS_TOPIC: Final = "__cluster_metadata"
 
@@ -118,7 +118,8 @@ class TextReader:
             text: a dump without the line that names its file may be named like its partition.
             into: where the folders of partitions are made.
         """
-        self._text, self._named, self._into = text.label, _NAMED.match(text.name), into
+        named = _NAMED.match(text.name)
+        self._text, self._named, self._into = text.label, named[0] if named else "", into
         self.segments: list[SegmentOfText] = []
         self.unread: list[UnreadPart] = []
         self.empty: list[UnreadPart] = []
@@ -166,11 +167,11 @@ class TextReader:
     def _keep(self, dumped: DumpedBatch | UnreadPart) -> None:
         segment, records = self._segment, dumped.records if isinstance(dumped, DumpedBatch) else []
         if segment.partition is None:
-            if self._named is None and isinstance(dumped, UnreadPart) and not dumped.why.damage:
+            if isinstance(dumped, UnreadPart) and not dumped.why.damage:
                 segment.waiting.append(dumped)  # the batch after it may show
                 return
             own = partition_of(read_value(records[0])) if records else ""
-            segment.partition = self._named["partition"] if self._named else own
+            segment.partition = self._named if self._named.startswith("__") else own or self._named
             if not segment.partition:
                 self.unread.append(UnreadPart(dumped.line, NOT_NAMED))
         if segment.partition:
@@ -182,6 +183,8 @@ class TextReader:
     def _write(self, *, last: bool = False) -> None:
         """Write what waits; the last of its segment may be cut off."""
         segment = self._segment
+        if segment.partition is None and last:
+            segment.partition = self._named
         if not segment.partition or not segment.waiting:
             return
         if not segment.line:
@@ -204,7 +207,7 @@ class TextReader:
 
     def _open(self, segment: SegmentOfText, first: DumpedBatch | UnreadPart) -> None:
         if segment.base < 0:
-            segment.base = max(first.header.base_offset, 0) if isinstance(first, DumpedBatch) else _begin_of(first)
+            segment.base = max(first.header.base_offset if isinstance(first, DumpedBatch) else _base_of(first), 0)
         folder = self._into / str(segment.partition)
         folder.mkdir(exist_ok=True, parents=True)
         segment.line, segment.path = first.line, folder / f"{segment.base:020d}.{len(self.segments)}"
@@ -264,6 +267,11 @@ def _encoded(dumped: DumpedBatch, records: list[Record] | None) -> bytes:
         return header._replace(record_count=count).encode()
     body, begins = encode_records(records), header.max_timestamp
     return header._replace(base_timestamp=begins, record_count=len(records), body=body).encode()
+
+
+def _base_of(unread: UnreadPart) -> int:
+    """The base offset of what begins with an unread part; of one that only ends, that of what follows."""
+    return unread.first if unread.first >= 0 else unread.last + 1
 
 
 def _begin_of(unread: UnreadPart) -> int:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from model_tests.logs.dump_grammar import DumpEntry, DumpLine
+from model_tests.logs.unpacking import UNREADABLE
 from model_tests.logs.unread import ELIDED, ENDS, LEFT_OUT, UnreadPart, Why
 from reference.log.batch import APPEND_TIME, CONTROL, DELETE_HORIZON, TRANSACTIONAL, RecordBatch
 from spec.vocabulary import ABSENT, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp
@@ -158,11 +159,21 @@ class _Bad(Exception):
 
 
 def read_dump(lines: Iterable[DumpEntry]) -> Iterator[Dumped]:
-    """The files, batches and unread parts of a dump, in order; a batch comes with its records."""
-    reader = _Reader()
-    for entry in lines:
-        if entry.kind in _OF_LOGS:
-            yield from reader.take(_DumpedLine(entry, _fields(entry)))
+    """The files, batches and unread parts of a dump, in order; a batch comes with its records.
+
+    Raises:
+        OSError: as each of `UNREADABLE`, the text breaks off; what was read until then came before.
+    """
+    reader, line = _Reader(), 1
+    try:
+        for entry in lines:
+            line = entry.line
+            if entry.kind in _OF_LOGS:
+                yield from reader.take(_DumpedLine(entry, _fields(entry)))
+    except UNREADABLE:
+        yield from reader.end()
+        yield UnreadPart(line, ENDS, first=max(reader.offset, 0))
+        raise
     yield from reader.end()
 
 

@@ -98,7 +98,8 @@ def _encoding(head: bytes) -> str:
     """How a file is encoded, by its first bytes; empty where these are no text."""
     if marked := next((name for mark, name in _BOMS.items() if head.startswith(mark)), ""):
         return marked
+    head = head.rstrip(b"\0")  # of a file whose end was never written
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if max(even, odd) * 4 > len(head):
         return "utf-16-be" if even > odd else "utf-16-le"
-    return "" if b"\0" in head else "utf-8"
+    return "" if 100 * head.count(0) > len(head) else "utf-8"

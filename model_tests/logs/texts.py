@@ -6,7 +6,7 @@ Texts that lie in one directory are of one broker; a partition that is there twi
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -136,7 +136,7 @@ class _Texts:
 
     def _text(self, text: TextFile) -> bool:
         try:
-            layout = Layout(lines_of(text))
+            layout = Layout(_readable(text))
             words = "" if layout.known else use_of(text)
             encoded = [] if layout.known or words else in_base64(text)
         except UNREADABLE as error:
@@ -182,6 +182,12 @@ class _Texts:
             costs = f": {why.costs}" if why.costs else ""
             found = SegmentDamage(label, first.line, f"line {first.line}: {why.words}{which}{costs}")
             (self.restored.damage if why.damage else self.restored.missing).append(found)
+
+
+def _readable(text: TextFile) -> Iterator[str]:
+    """The lines of a text up to where it breaks off."""
+    with suppress(*UNREADABLE):
+        yield from lines_of(text)
 
 
 def _files_at(path: Path) -> tuple[list[Path], bool]:

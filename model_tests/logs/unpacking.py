@@ -121,14 +121,14 @@ class TextFile:
 class _Bounded(io.RawIOBase):
     """A readable file, as the layer below a buffer, which may not have more than so many bytes."""
 
-    def __init__(self, file: IO[bytes], most: int) -> None:
+    def __init__(self, file: Any, most: int) -> None:
         self._file, self._left = file, most
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        content = self._file.read(len(buffer))
+        content = self._file.read1(len(buffer))  # of a damaged file what can be read
         self._left -= len(content)
         if self._left < 0:
             raise OSError(f"it unpacks to more than {_GROWS} times its size; unpack it, and give what is in it")
@@ -160,8 +160,8 @@ def _decoded(text: bytes) -> bytes:
 
 def _texts(file: TextFile, deeper: int) -> Iterator[TextFile]:
     try:
-        with file.open() as raw:
-            head = raw.read(HEAD)
+        with file.stream() as source:
+            head = source.peek(HEAD)[:HEAD]
         opened = next((opened for known, opened in _KINDS if known(head)), None)
         if opened is None:
             yield from [file] * bool(head)

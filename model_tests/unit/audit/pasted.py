@@ -249,6 +249,9 @@ PASTED: Final[dict[str, Pasted]] = {
     "a notebook": lambda text: json.dumps(
         {"cells": [{"outputs": [{"text": text.splitlines(True)}]}]}, indent=1
     ).encode(),
+    "filled at 200": lambda text: textwrap.fill(
+        " ".join(text.split()), 200, break_long_words=False, break_on_hyphens=False
+    ).encode(),
     "pasted twice": lambda text: (text + text).encode(),
     "beside itself": each(lambda _, line: f"{line:400}| {line}"),
     "a statement of SQL": each(lambda n, line: f"INSERT INTO logs VALUES ({n}, '{line}');"),

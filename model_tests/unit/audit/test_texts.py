@@ -93,6 +93,66 @@ def test_a_row_that_continues_a_value_may_look_like_a_line(row: Callable[[int, s
     assert read == [(DumpLine.BATCH, header(0)), (DumpLine.RECORD, record + rest)]
 
 
+@pytest.mark.parametrize("cut", [-20, -1, None])
+def test_what_comes_before_the_end_of_a_cut_archive_is_read(control: dict[str, str], tmp_path: Path, cut: int) -> None:
+    """What follows may end each transaction, so that none is said to hang."""
+    (tmp_path / "payments-0.txt.gz").write_bytes(gzip.compress(control["payments.txt"].encode())[:cut] + b"?")
+
+    report = run([tmp_path])
+
+    assert ["cannot be read: " in bad.message for bad in report.damage] == [True]
+    assert ["the text ends inside a batch" in part.message for part in report.missing] == [True]
+    assert report.batches >= 4
+    assert [one.verdict.offsets.last_stable for one in report.audited] == [ABSENT]
+
+
+@pytest.mark.parametrize("rest", ["", "...", "\u2026"])
+def test_a_marker_that_is_cut_has_no_outcome(control: dict[str, str], tmp_path: Path, rest: str) -> None:
+    """Its coordinator epoch is not in the text: it is not -1."""
+    cut = control["payments.txt"].rindex(" coordinatorEpoch: ") + (len(" coordinatorEpoch: 0") if rest else 0)
+    (tmp_path / "payments-0.txt").write_text(control["payments.txt"][:cut] + rest)
+
+    report = run([tmp_path])
+
+    assert found(report) == ()
+    assert report.damage == ()
+    assert report.missing
+
+
+def test_a_batch_without_its_leader_epoch_is_not_of_an_older_leader(control: dict[str, str], tmp_path: Path) -> None:
+    """A warning was printed in the midst of its line."""
+    first, epoch, rest = control["payments.txt"].rpartition("partitionLeaderEpoch: ")
+    (tmp_path / "payments-0.txt").write_text(f"{first}WARN: x\n{epoch[9:]}{rest}")
+
+    report = run([tmp_path])
+
+    assert found(report) == ()
+    assert ["partitionLeaderEpoch first" in part.message for part in report.missing] == [True]
+
+
+def test_parts_of_a_log_in_several_texts_are_of_one_log(control: dict[str, str], tmp_path: Path) -> None:
+    """Each begins where the one before ends: that is no damage."""
+    lines = control["states.txt"].splitlines(keepends=True)
+    for number, at in enumerate(range(0, len(lines), 4)):
+        (tmp_path / f"states-{number}.txt").write_text("".join(lines[at : at + 4]))
+
+    report = run([tmp_path])
+
+    assert report.damage == ()
+    assert read(report) == {STATES: (7, 7, ABSENT)}
+
+
+def test_a_state_of_a_consumer_that_cannot_be_read_is_missing(posted: Path, tmp_path: Path) -> None:
+    """It is not passed over: what comes after would be no transition that is allowed."""
+    text = (posted / "23-console-formatter" / "states.txt").read_text()
+    (tmp_path / "states.txt").write_text(text.replace("state=Prepare", "WARN x\nPrepare", 1))
+
+    report = run([tmp_path])
+
+    assert found(report) == ()
+    assert ["cannot be read" in part.message for part in report.missing] == [False, True]
+
+
 STATE_FIELDS: Final = re.compile(r"(\w+)=(HashSet\([^)]*\)|[^,()]*)")
 
 

@@ -280,6 +280,12 @@ AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "xxd": dumped_by_xxd,
     "chunks of HTTP": in_chunks,
     "a string of JSON with an indent": lambda text: json.dumps({"dump": textwrap.indent(text, "    ")}).encode(),
+    "zeros behind it": lambda text: text.encode() + bytes(9_000),
+    "a file of bytes behind it": lambda text: text.encode() + b"\0\1\2\xff\n",
+    "prose with words of the tool": lambda text: (
+        f"Dumping the segment gave this (see baseOffset: 4, and Dumping more would help):\n\n{text}"
+    ).encode(),
+    "a count behind it": lambda text: f"{text.rstrip()}\n  14  140 2000 dump.txt\n".encode(),
     "fmt": lambda text: textwrap.fill(
         " ".join(text.split()), 75, break_long_words=False, break_on_hyphens=False
     ).encode(),
