@@ -21,7 +21,7 @@ from itertools import islice, pairwise
 from os.path import commonprefix
 from typing import Final, NamedTuple
 
-_CELL: Final = r"[\s|]+"
+_CELL: Final = r"[\s|,;]+"
 """Between two cells of a table."""
 
 

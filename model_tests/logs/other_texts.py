@@ -20,6 +20,7 @@ _FARTHEST: Final = 512
 _ROWS: Final = 3
 """Rows of a table that are repeated."""
 
+_CELLS: Final = re.compile(r"[|,;]")
 _DUMP: Final = "dump the partitions with kafka-dump-log --deep-iteration"
 _RECEIVED: Final = (
     "print with --property print.partition=true --property print.offset=true, and give it with --received beside the "
@@ -35,14 +36,15 @@ HISTORY: Final = "a client history: give it with --history"
 _PICTURE: Final = "a picture: give the text that is on it"
 _TRACE: Final = "a trace, which has steps and no log: eos check judges its steps, and eos replay draws one"
 _BINARY: Final = (
-    (b"PAR1", _TRACE),
-    (b"\x28\xb5\x2f\xfd", "packed by Zstandard: unpack it (zstd -d), and give what is in it"),
-    (b"\x04\x22\x4d\x18", "packed by LZ4: unpack it (lz4 -d), and give what is in it"),
-    (b"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip: unpack it, and give what is in it"),
-    (b"Rar!\x1a\x07", "an archive of RAR: unpack it, and give what is in it"),
-    (b"%PDF-", "a document (PDF): give its text"),
-    (b"\x89PNG\r\n", _PICTURE),
-    (b"\xff\xd8\xff", _PICTURE),
+    (rb"PAR1", _TRACE),
+    (rb"\0{3}.{13}\x02", "the bytes of a segment: give them as a file of that name, topic-0/00000000000000000000.log"),
+    (rb"\x28\xb5\x2f\xfd", "packed by Zstandard: unpack it (zstd -d), and give what is in it"),
+    (rb"\x04\x22\x4d\x18", "packed by LZ4: unpack it (lz4 -d), and give what is in it"),
+    (rb"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip: unpack it, and give what is in it"),
+    (rb"Rar!\x1a\x07", "an archive of RAR: unpack it, and give what is in it"),
+    (rb"%PDF-", "a document (PDF): give its text"),
+    (rb"\x89PNG\r\n", _PICTURE),
+    (rb"\xff\xd8\xff", _PICTURE),
 )
 """What files that are no text begin with."""
 
@@ -99,7 +101,7 @@ def use_of(text: TextFile) -> str:
         return _PACKED
     with text.open() as raw:
         head = raw.read(HEAD)
-    binary = (words for begins, words in _BINARY if head.startswith(begins))
+    binary = (words for begins, words in _BINARY if re.match(begins, head, re.DOTALL))
     lines = islice(lines_of(text), _LEARNT)
     found = (words for line in lines for pattern, words in _USES if pattern.search(line, 0, _FARTHEST))
     return next(binary, "") or next(found, "")
@@ -115,11 +117,11 @@ def rows_of(table: str) -> str:
 def _cells(table: str) -> Iterator[list[str]]:
     """The cells of each row, between tabs, in columns, or between bars."""
     for line in table.strip().splitlines():
-        plain = line.strip().strip("|").replace("|", "\t")
+        plain = _CELLS.sub("\t", line.strip().strip("|"))
         words = plain.split()
         if words and not set(plain) <= set("-+: \t"):
             yield (
                 words
-                if len(words) == len(table.split("\n", 1)[0].replace("|", " ").split())
+                if len(words) == len(_CELLS.sub(" ", table.split("\n", 1)[0]).split())
                 else [each.strip() for each in re.split(r"\t|\s{2,}", plain)]
             )

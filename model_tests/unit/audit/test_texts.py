@@ -1,5 +1,6 @@
 """Texts as people post them, whatever is around them, and texts that nobody posted."""
 
+import base64
 import gzip
 import json
 import re
@@ -31,7 +32,8 @@ from model_tests.unit.audit.text_cases import (
     header,
     read,
 )
-from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS, in_cri, of_collector, of_docker
+from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS, hexadecimal, in_cri, of_collector, of_docker
+from reference.log.batch import value_batch
 from spec.vocabulary import ABSENT
 
 
@@ -376,6 +378,9 @@ def test_lines_in_another_order_break_no_rule(control: dict[str, str], tmp_path:
     [
         ("x.zst", b"\x28\xb5\x2f\xfd\0", "unpack it (zstd -d)"),
         ("x.7z", b"7z\xbc\xaf\x27\x1c\0", "7-Zip: unpack it"),
+        ("x.bin", value_batch((b"a",)).encode(), "the bytes of a segment"),
+        ("x.b64", base64.encodebytes(value_batch((b"a" * 99,)).encode()), "the bytes of a segment"),
+        ("x.hex", hexadecimal(value_batch((b"a",)).encode()), "the bytes of a segment"),
         ("x.pdf", b"%PDF-1.7\n%\xe2\0", "PDF"),
         ("x.png", b"\x89PNG\r\n\x1a\n\0", "picture"),
         (f"{0:020}.log.gz", gzip.compress(bytes(80), mtime=0), "packed: unpack them"),
@@ -427,7 +432,7 @@ HANGING: Final = (
 )
 
 
-@pytest.mark.parametrize("between", ["\t", "   \t", "  ", " ", " | "])
+@pytest.mark.parametrize("between", ["\t", "   \t", "  ", " ", " | ", ",", ";"])
 @pytest.mark.parametrize("before", ["", "> ", "2024-03-01T12:00:01Z "])
 def test_a_table_is_read_however_its_cells_are_apart(tmp_path: Path, between: str, before: str) -> None:
     """Its first row is repeated with the names of its columns."""

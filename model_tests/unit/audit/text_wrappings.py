@@ -168,9 +168,8 @@ def in_groups(text: str, between: str) -> bytes:
     return number.sub(lambda found: f"{int(found[0]):,}".replace(",", between), text).encode()
 
 
-def hexadecimal(text: str) -> bytes:
+def hexadecimal(content: bytes) -> bytes:
     """As `hexdump -C` prints bytes."""
-    content = text.encode()
     rows = ((at, content[at : at + 16]) for at in range(0, len(content), 16))
     printed = (f"{at:08x}  {row[:8].hex(' ')}  {row[8:].hex(' '):23}  |{row.decode('latin-1')!r}|" for at, row in rows)
     return "\n".join([*printed, f"{len(content):08x}"]).encode()
@@ -276,7 +275,7 @@ AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "numbers in groups": lambda text: in_groups(text, ","),
     "numbers in groups between dots": lambda text: in_groups(text, "."),
     "colons of Chinese": lambda text: text.replace(": ", "\uff1a ").encode(),
-    "hexdump -C": hexadecimal,
+    "hexdump -C": lambda text: hexadecimal(text.encode()),
     "xxd": dumped_by_xxd,
     "chunks of HTTP": in_chunks,
     "a string of JSON with an indent": lambda text: json.dumps({"dump": textwrap.indent(text, "    ")}).encode(),
