@@ -21,9 +21,6 @@ from itertools import islice, pairwise
 from os.path import commonprefix
 from typing import Final, NamedTuple
 
-_CELL: Final = r"[\s|,;]+"
-"""Between two cells of a table."""
-
 
 @unique
 class DumpLine(StrEnum):
@@ -56,10 +53,9 @@ class DumpLine(StrEnum):
         r'|\{"ev":|\{"timestamp":\s?\d+,\s?"name":)'
     )
     TABLE = (
-        rf"(?:TransactionalId{_CELL}Coordinator{_CELL}ProducerId\b|CoordinatorId{_CELL}TransactionalId\b"
-        rf"|ProducerId{_CELL}ProducerEpoch\b|Topic{_CELL}Partition{_CELL}ProducerId\b"
-        rf"|TOPIC{_CELL}PARTITION{_CELL}ERROR{_CELL}ID\b|BROKER{_CELL}TRANSACTIONAL-ID\b"
-        rf"|TRANSACTIONAL-ID{_CELL}STATE{_CELL}PRODUCER-ID\b)"
+        r"(?:TransactionalId Coordinator ProducerId|CoordinatorId TransactionalId|ProducerId ProducerEpoch"
+        r"|Topic Partition ProducerId|TOPIC PARTITION ERROR ID|BROKER TRANSACTIONAL-ID"
+        r"|TRANSACTIONAL-ID STATE PRODUCER-ID)\b"
     )
 
 
@@ -96,8 +92,9 @@ _MOST_LINES: Final = 10_000
 
 
 def _one_of(kinds: Mapping[DumpLine, str]) -> re.Pattern[str]:
+    """One pattern: between words may be the ends of cells, too, and between digits the marks of groups."""
     words = "|".join(f"(?P<{kind.name}>{words})" for kind, words in kinds.items())
-    return re.compile(words.replace(" ", r"\s+").replace(r"\d+", r"\d[\d.,]*"))  # digits may be in groups
+    return re.compile(words.replace(" ", r"[\s|,;]+").replace(r"\d+", r"\d[\d.,]*"))
 
 
 _HEAD: Final = _one_of({kind: kind.value for kind in DumpLine})

@@ -22,7 +22,7 @@ from model_tests.logs.unread import ELIDED, ENDS, LEFT_OUT, UnreadPart, Why
 from reference.log.batch import APPEND_TIME, CONTROL, DELETE_HORIZON, TRANSACTIONAL, RecordBatch
 from spec.vocabulary import ABSENT, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp
 
-_FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}((?:true|false)\b|[^\s<\"']+)")
+_FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}((?:true|false)\b|[^\s<\"',;|]+)")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
 _VALUES: Final = re.compile(r"\s{1,99}(key|payload):\s")
 """Behind the fields of a line; what comes then may look like fields."""

@@ -54,7 +54,7 @@ _BASE64: Final = re.compile(
 _NOT_QUOTED: Final = re.compile(rb"=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[^\n]{80}")
 _QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n(?=[^\r\n])")
 
-_HEX: Final = re.compile(rb"[0-9a-f]{7,8}:?[ \t]+((?:[0-9a-f]{2,4} {1,2}){1,16})(?: |\|)|0{8}\b")
+_HEX: Final = re.compile(rb"[0-9a-f]{7,8}:?[ \t]+((?:(?:[0-9a-f]{2}){1,2} {1,2}){1,16})(?: |\|)")
 _CHUNKED: Final = re.compile(
     rb"HTTP/1\.1 \d+ [^\r\n]*\r?\n(?:[\w-]+: [^\r\n]*\r?\n)*Transfer-Encoding: chunked\r?\n", re.I
 )
@@ -263,14 +263,6 @@ def _unchunk(source: IO[bytes], out: IO[bytes]) -> None:
         source.readline()
 
 
-def _begins(mark: bytes, at: int = 0) -> Callable[[bytes], bool]:
-    return lambda head: head.startswith(mark, at)
-
-
-def _matches(pattern: re.Pattern[bytes]) -> Callable[[bytes], bool]:
-    return lambda head: pattern.match(head) is not None
-
-
 def _in_another_way(opens: Callable[[TextFile], Any]) -> Callable[[TextFile], Iterable[TextFile]]:
     return lambda file: [replace(file, open=partial(opens, file))]
 
@@ -279,16 +271,16 @@ def _compressed(opens: Callable[..., Any]) -> Callable[[TextFile], Iterable[Text
     return _in_another_way(lambda file: opens(file.open()))
 
 
-_KINDS: Final[tuple[tuple[Callable[[bytes], bool], Callable[[TextFile], Iterable[TextFile]]], ...]] = (
-    (_begins(b"\x1f\x8b"), _compressed(gzip.open)),
-    (_begins(b"\xfd7zXZ\0"), _compressed(lzma.open)),
-    (_begins(b"BZh"), _compressed(bz2.open)),
-    (_begins(b"PK\3\4"), _members_of_zip),
-    (_begins(b"ustar", 257), _members_of_tar),
+_KINDS: Final[tuple[tuple[Callable[[bytes], object], Callable[[TextFile], Iterable[TextFile]]], ...]] = (
+    (re.compile(b"\x1f\x8b").match, _compressed(gzip.open)),
+    (re.compile(b"\xfd7zXZ\0").match, _compressed(lzma.open)),
+    (re.compile(b"BZh").match, _compressed(bz2.open)),
+    (re.compile(b"PK\3\4").match, _members_of_zip),
+    (re.compile(b"(?s).{257}ustar").match, _members_of_tar),
     (_is_mail, _parts_of_mails),
     (_is_quoted, _in_another_way(partial(_rewritten, rewrite=quopri.decode))),
-    (_matches(_HEX), _in_another_way(partial(_rewritten, rewrite=_unhex))),
-    (_matches(_CHUNKED), _in_another_way(partial(_rewritten, rewrite=_unchunk))),
+    (_HEX.match, _in_another_way(partial(_rewritten, rewrite=_unhex))),
+    (_CHUNKED.match, _in_another_way(partial(_rewritten, rewrite=_unchunk))),
     (_is_listed, _in_another_way(partial(_rewritten, rewrite=_unlist))),
 )
 """What has other files in it, or is a text in another way, by how a file begins; and what is in it.
