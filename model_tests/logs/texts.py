@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,9 +32,8 @@ _BROKERS: Final = 8
 """Replicas of a partition that may lie in one directory."""
 
 
-@dataclass(frozen=True)
 class Restored:
-    """Where segments made from texts are.
+    """Texts among the paths of an audit, which are read, one after the other, into folders of brokers.
 
     Attributes:
         paths: what to audit: the given paths, and in place of texts the folders made of them.
@@ -45,11 +43,15 @@ class Restored:
         ignored: what of them is of no use.
     """
 
-    paths: list[str] = field(default_factory=list)
-    made: dict[Path, SegmentOfText] = field(default_factory=dict)
-    damage: list[SegmentDamage] = field(default_factory=list)
-    missing: list[SegmentDamage] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    def __init__(self, into: Path) -> None:
+        self.paths: list[str] = []
+        self.made: dict[Path, SegmentOfText] = {}
+        self.damage: list[SegmentDamage] = []
+        self.missing: list[SegmentDamage] = []
+        self.ignored: list[str] = []
+        self._into = into
+        self._seen: set[str] = set()
+        self._brokers: dict[tuple[Path, int], Path] = {}
 
     @cached_property
     def dumps(self) -> Mapping[str, str]:
@@ -76,31 +78,10 @@ class Restored:
         inside = (dump for made, dump in self.dumps.items() if made == path or made.startswith(path + os.sep))
         return next(inside, path)
 
-
-@contextmanager
-def restored(paths: Iterable[str]) -> Iterator[Restored]:
-    """The paths, with every text among them made into segments, which are gone afterwards."""
-    with TemporaryDirectory(prefix="eos-texts-") as folder:
-        texts = _Texts(Path(folder))
-        for given in paths:
-            texts.give(given)
-        texts.compare_alike()
-        yield texts.restored
-
-
-class _Texts:
-    """Reads texts, one after the other, into folders of brokers."""
-
-    def __init__(self, into: Path) -> None:
-        self._into = into
-        self._seen: set[str] = set()
-        self._brokers: dict[tuple[Path, int], Path] = {}
-        self.restored = Restored()
-
     def compare_alike(self) -> None:
         """Leave out what was printed of some replicas alone; add the brokers to what is to be audited."""
-        self.restored.paths.extend(map(str, self._brokers.values()))
-        made = self.restored.made.values()
+        self.paths.extend(map(str, self._brokers.values()))
+        made = self.made.values()
         for partition in {each.partition for each in made}:
             replicas = [each for each in made if each.partition == partition]
             if len(set().union(*(each.forms for each in replicas))) > 1:
@@ -113,10 +94,10 @@ class _Texts:
         files, others = _files_at(path)
         read = [self._file(file) for file in files]
         if others or not any(read):
-            self.restored.paths.append(given)
+            self.paths.append(given)
         else:
             unread = (file for file, known in zip(files, read, strict=True) if not known)
-            self.restored.ignored.extend(f"{file}: no text of Kafka's tools" for file in unread)
+            self.ignored.extend(f"{file}: no text of Kafka's tools" for file in unread)
 
     def _file(self, path: Path) -> bool:
         """Read a file, or what is in an archive; whether it is a text of Kafka's tools."""
@@ -131,7 +112,7 @@ class _Texts:
         return any(known)
 
     def _unreadable(self, label: str, error: Exception) -> bool:
-        self.restored.damage.append(SegmentDamage(label, 0, f"cannot be read: {reason(error)}"))
+        self.damage.append(SegmentDamage(label, 0, f"cannot be read: {reason(error)}"))
         return True
 
     def _text(self, text: TextFile) -> bool:
@@ -142,9 +123,9 @@ class _Texts:
         except UNREADABLE as error:
             return text.packed and self._unreadable(text.label, error)
         if not layout.known:
-            self.restored.ignored.extend(f"{text.path}: {each}" for each in filter(None, [words]))
+            self.ignored.extend(f"{text.path}: {each}" for each in filter(None, [words]))
             return any([bool(words), *map(self._text, encoded)])
-        reader = TextReader(text, self._into / "read" / str(len(self._seen)) / str(len(self.restored.made)))
+        reader = TextReader(text, self._into / "read" / str(len(self._seen)) / str(len(self.made)))
         try:
             reader.read(entries(lines_of(text), layout))
         except UNREADABLE as error:
@@ -155,7 +136,7 @@ class _Texts:
         for segment in reader.segments:
             self._place(text, segment, reader.unread)
         self._report(text.label, reader.unread)
-        self.restored.ignored.extend(f"{text.label}: {each}" for each in (*elsewhere, *reader.passed_over))
+        self.ignored.extend(f"{text.label}: {each}" for each in (*elsewhere, *reader.passed_over))
         return True
 
     def _place(self, text: TextFile, segment: SegmentOfText, unread: list[UnreadPart]) -> None:
@@ -168,7 +149,7 @@ class _Texts:
                 continue
             if longer == segment.path:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                self.restored.made[target] = segment
+                self.made[target] = segment
                 segment.path = segment.path.replace(target)
             return
         unread.append(UnreadPart(segment.line, TWICE, str(segment.partition)))
@@ -181,7 +162,18 @@ class _Texts:
             which = f" ({first.which}{more})" if first.which else more
             costs = f": {why.costs}" if why.costs else ""
             found = SegmentDamage(label, first.line, f"line {first.line}: {why.words}{which}{costs}")
-            (self.restored.damage if why.damage else self.restored.missing).append(found)
+            (self.damage if why.damage else self.missing).append(found)
+
+
+@contextmanager
+def restored(paths: Iterable[str]) -> Iterator[Restored]:
+    """The paths, with every text among them made into segments, which are gone afterwards."""
+    with TemporaryDirectory(prefix="eos-texts-") as folder:
+        texts = Restored(Path(folder))
+        for given in paths:
+            texts.give(given)
+        texts.compare_alike()
+        yield texts
 
 
 def _readable(text: TextFile) -> Iterator[str]:
@@ -210,11 +202,7 @@ def _files_at(path: Path) -> tuple[list[Path], bool]:
 
 def _longer(new: Path, old: Path) -> Path | None:
     """Of two segments, one of which begins like the other, the longer one; None where they differ."""
-    with new.open("rb") as one, old.open("rb") as other:
-        while first := one.read(1 << 20):
-            second = other.read(len(first))
-            if second != first[: len(second)]:
-                return None
-            if len(second) < len(first):
-                return new
-    return old
+    one, other = new.read_bytes(), old.read_bytes()
+    if other.startswith(one):
+        return old
+    return new if one.startswith(other) else None
