@@ -141,7 +141,7 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
         return finding.offset in one.found_at and finding.step != Api.WRITE_TXN_MARKERS
     if one.rule is rules.SEQ_FIRST and one.severity is Severity.SUSPICIOUS:
         return one.offset == finding.offset
-    if one.severity is not Severity.VIOLATION:
+    if one.severity is not Severity.VIOLATION or one.rule in _BESIDE:
         return False
     if one.offset <= finding.offset or one.found_at:
         return _is_there(one, finding)
@@ -149,7 +149,7 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
         return bool(one.guard)  # after a marker with an epoch that is too high, later markers seem stale
     if finding.step == Api.WRITE_TXN_MARKERS:
         lower = one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
-        return finding.rule is rules.TXN_MARKER_ONCE and lower
+        return finding.rule is rules.TXN_MARKER_ONCE and finding.until == ABSENT and lower
     return finding.step == Api.PRODUCE and _follows_data(one, finding)
 
 

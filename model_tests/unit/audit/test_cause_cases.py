@@ -1,6 +1,6 @@
 """Which finding of a log explains which other: rows of findings, and what is left of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pytest
@@ -110,6 +110,11 @@ OF_ONE_BATCH: Final = (
     pair("another rule twice, refused", finding(rules.FENCE_STALE_EPOCH, 9, 2, guard="epoch"), STALE),
     pair("a coordinator, and data", finding(rules.FENCE_COORDINATOR_EPOCH, 9, guard="epoch"), OTHER),
     *(pair(f"a lower epoch before a marker, {rule.id}", finding(rule, 9, 1), UNMARKED, 9) for rule in EPOCHS),
+    pair(
+        "a lower epoch behind data whose marker is missing",
+        finding(rules.FENCE_STALE_EPOCH, 9, 1),
+        finding(rules.TXN_MARKER_ONCE, 4, 3, step=MARKER, until=12),
+    ),
     pair("the epoch of the marker", finding(rules.FENCE_EPOCH_MONOTONE, 9, 3), UNMARKED),
     pair("a sequence before a marker", finding(rules.SEQ_SUCCESSOR, 9, 1), UNMARKED),
     pair(
@@ -246,6 +251,16 @@ def test_of_one_batch_the_surer_finding_is_the_cause(own: Finding, cause: Findin
 
     assert left.message == cause.message
     assert [one.message for one in left.consequences] == [explained.message]
+
+
+def test_an_index_that_differs_is_no_cause_of_a_missing_marker() -> None:
+    """Both are about the same offset, and the index was made of the log."""
+    missing = replace(UNMARKED, until=10)
+
+    (left,) = diagnose_causes((entry(4, at=4),), (missing,), (run(4, 0),), 100)
+
+    assert left.message == missing.message
+    assert [one.rule for one in left.consequences] == [rules.LSO_ABORTED_INDEX]
 
 
 OF_JOIN: Final = finding(rules.TXN_MARKER_ONCE, 20, whose="tx", step=MARKER, remedy="abort it", follows=(5,))
