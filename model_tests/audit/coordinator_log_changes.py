@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from model_tests.audit.findings import Finding
+from model_tests.common.reports import listed
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import StateRecord
 from model_tests.logs.coordinator_log_edges import (
@@ -226,8 +227,7 @@ def _worded(value: StateValue | None) -> str:
     if value is None:
         return "a tombstone"
     name = TransactionState(value.state).name.title().replace("_", "")
-    listed = ", ".join(f"{topic}-{number}" for topic, number in sorted(value.partitions)[:4])
-    more = ", ..." if len(value.partitions) > 4 else ""
-    partitions = f" with {listed}{more}" if listed else ""
+    names = listed((f"{topic}-{number}" for topic, number in sorted(value.partitions)), 4)
+    partitions = f" with {names}" if names else ""
     timeout = f" and timeout {value.timeout}, expected above 0" if value.timeout <= 0 else ""
     return f"{name} of producer {value.producer_id} epoch {value.producer_epoch}{timeout}{partitions}"

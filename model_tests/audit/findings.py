@@ -73,7 +73,7 @@ class OpenTransaction:
     """A transaction without a marker.
 
     Attributes:
-        first_ms: the timestamp of its first batch, in milliseconds since 1970; -1 where it has none.
+        first_ms: when its first batch was appended, in milliseconds since 1970; -1 where nothing says it.
     """
 
     producer_id: int

@@ -94,7 +94,7 @@ def _known_until(batches: Batches, around: Surroundings, end: int) -> int:
 
     A log that is flushed up to its end was closed.
     """
-    return ALWAYS if around.recovery_point == end else int(batches.max_timestamp.max())
+    return ALWAYS if around.recovery_point == end else int(batches.max_timestamp[-1])
 
 
 def _has_no_hole(missing: Holes) -> bool:

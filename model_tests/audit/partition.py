@@ -26,7 +26,7 @@ from model_tests.audit.pieces import ReaderTally, tally
 from model_tests.audit.readers import seen_by_readers, undecided_below
 from model_tests.audit.spans import OPEN, spans
 from model_tests.audit.state import judge_state, undecided_state
-from model_tests.audit.transactions_summary import TransactionEvidence, summarized
+from model_tests.audit.transactions_summary import TransactionEvidence, begun_by_brokers, summarized
 from model_tests.audit.wrong_producer_id import JudgedBatches, diagnose_producer_ids
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts
@@ -99,6 +99,7 @@ def conclude(
         *_bounds_findings(offsets, around, unread=not log.totals.batches),
         *derived_judgement,
     ]
+    here = summarized(log, missing, around, offsets.log_end)
     verdict = PartitionVerdict(
         offsets=offsets,
         batches=log.totals.batches,
@@ -106,12 +107,12 @@ def conclude(
         visible_records=counted.visible,
         waiting_records=counted.waiting,
         producers=int(np.unique(links.batches.producer_id).size),
-        open_transactions=opened,
+        open_transactions=begun_by_brokers(opened, here),
         findings=tuple(sorted(findings, key=lambda finding: (finding.offset, finding.rule.id))),
         judged=_judged(decisions, log) | judged_files,
         unjudged=sum(broken.doubt == UNREADABLE for broken in judged.breaks),
         cleaned=around.cleaned_to > 0 or log.totals.rewritten > 0,
-        reported=TransactionEvidence(summarized(log, missing, around, offsets.log_end)),
+        reported=TransactionEvidence(here),
     )
     return verdict, _beyond(logged.reread, log, wanted)
 

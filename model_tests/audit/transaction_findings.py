@@ -35,9 +35,16 @@ def hidden(place: LogIndex, first: int, end: int) -> bool:
 
 def abort_command(place: LogIndex, run: DataRun) -> str:
     """What an operator runs to end a hanging transaction; printed, never run."""
+    tool, where = (
+        "kafka-transactions.sh --bootstrap-server HOST:PORT",
+        f"--topic {place.topic} --partition {place.partition}",
+    )
+    command, begin = f"{tool} abort {where} --start-offset {run.first_offset}", place.summary.begin
+    if not begin or any(one.producer_id == run.producer_id for one in place.summary.markers):
+        return command
     return (
-        "kafka-transactions.sh --bootstrap-server HOST:PORT abort "
-        f"--topic {place.topic} --partition {place.partition} --start-offset {run.first_offset}"
+        f"{command} (the log begins at offset {begin} only: if the transaction began before, with the "
+        f"CurrentTransactionStartOffset that {tool} describe-producers {where} has for producer {run.producer_id})"
     )
 
 

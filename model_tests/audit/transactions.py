@@ -27,6 +27,7 @@ from model_tests.audit.transactions_overdue import (
     with_overdue,
 )
 from model_tests.audit.transactions_summary import DataRun
+from model_tests.common.reports import listed
 from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.vocabulary import ABSENT
@@ -190,8 +191,8 @@ def _with_absent(judged: JudgedTransaction, given: set[tuple[str, int]]) -> Judg
     absent = judged.one.known.partitions - given
     if not absent:
         return judged
-    names = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(absent))
-    return replace(judged, missing=(*judged.missing, f"{names}: no log of it was read"))
+    names = listed(f"{topic}-{partition}" for topic, partition in sorted(absent))
+    return replace(judged, missing=(*judged.missing, f"{names}: no log of it was read"), unread=absent)
 
 
 def _kind(why: str) -> str:

@@ -12,9 +12,18 @@ from model_tests.audit.losses import Loss
 from model_tests.audit.transaction_findings import OFFSETS_TOPIC, Located, abort_command, located, outcome_word
 from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
 from model_tests.audit.transactions_rows import broken, outcome_of
+from model_tests.audit.transactions_summary import PartitionTransactions
+from model_tests.common.reports import listed
 from model_tests.histories.severity import Severity
 from spec import rules
-from spec.judging.judge_join import Excuse, UnmarkedPartition, excuse, is_undecided_gap, judge_unmarked
+from spec.judging.judge_join import (
+    FARTHEST_CLOCKS_MS,
+    Excuse,
+    UnmarkedPartition,
+    excuse,
+    is_undecided_gap,
+    judge_unmarked,
+)
 from spec.rules import Rule
 from spec.vocabulary import ABSENT, Api, ControlType
 
@@ -23,7 +32,7 @@ EXCUSED_BY: Final = MappingProxyType(
         Excuse.UNREADABLE: "unreadable bytes where the marker should be",
         Excuse.END_LOST: "the end of its log is missing",
         Excuse.BEHIND: "another replica is further",
-        Excuse.BEGUN_LATER: "its log begins at offset {summary.begin} only",
+        Excuse.BEGUN_LATER: "its log begins only {begun}",
         Excuse.CLEANED: "the log cleaner was there",
         Excuse.MAY_BE_CLEANED: "the log cleaner may have been there",
         Excuse.LEADER_CHANGED: (
@@ -52,7 +61,7 @@ def row_of(one: JoinedTransaction, gap: Gap, reported: Reach) -> UnmarkedPartiti
         last=gap.last,
         has_data=bool(gap.runs),
         by_time=gap.by_time,
-        begun_later=summary.begin > 0,
+        begun_later=summary.begin > 0 or summary.earliest_ms > one.known.completed_ms + FARTHEST_CLOCKS_MS,
         end_lost=summary.tail_lost,
         behind=gap.place.behind,
         unreadable=any(gap.after <= place <= gap.before for place in summary.unreadable),
@@ -70,9 +79,16 @@ def without_marker(one: JoinedTransaction, missing: list[str], reported: Reach) 
     for gap in one.gaps:
         row = row_of(one, gap, reported)
         if is_undecided_gap(outcome, row):
-            missing.append(f"{gap.place.name}: {EXCUSED_BY[Excuse(excuse(row))].format(summary=gap.place.summary)}")
+            why = EXCUSED_BY[Excuse(excuse(row))].format(begun=_begun(gap.place.summary))
+            missing.append(f"{gap.place.name}: {why}")
         for check in broken(judge_unmarked(outcome, row)):
             yield gap, _missing_marker(check.rule, one, gap)
+
+
+def _begun(summary: PartitionTransactions) -> str:
+    """Where a log begins that has nothing of a transaction."""
+    anew = "after the end of the transaction, as of a topic that was deleted and made again, or that lost its begin"
+    return f"at offset {summary.begin}" if summary.begin else anew
 
 
 def _missing_marker(rule: Rule, one: JoinedTransaction, gap: Gap) -> Located:
@@ -111,7 +127,7 @@ def _missing_marker(rule: Rule, one: JoinedTransaction, gap: Gap) -> Located:
 
 def _torn_by_it(has_marker: Sequence[MarkedData]) -> str:
     """What the operator has to know before aborting what was committed."""
-    others = ", ".join(dict.fromkeys(ended.place.name for ended in has_marker))
+    others = listed(ended.place.name for ended in has_marker)
     torn = f"{others} got COMMIT, so that this tears the transaction" if others else "its outcome was COMMIT"
     return (
         f" (it aborts these records, and the tool knows no commit: {torn}; the client got the answer that they "

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.losses import Led
@@ -117,6 +118,18 @@ class _Side:
     place: LogIndex
     ended: list[MarkedData] = field(default_factory=list)
     open: list[DataRun] = field(default_factory=list)
+
+
+Owned: TypeAlias = frozenset[tuple[int, int]]
+"""Log and first offset of data."""
+
+NONE_OWNED: Final[Owned] = frozenset()
+
+
+def unended(transactions: Iterable[JoinedTransaction]) -> Owned:
+    """Log and first offset of data of transactions that have no marker there."""
+    gaps = (gap for one in transactions for gap in one.gaps)
+    return frozenset((gap.place.log, run.first_offset) for gap in gaps for run in gap.runs)
 
 
 def joined(places: Iterable[LogIndex], transactions: Sequence[CoordinatorTransaction]) -> list[ProducerTransactions]:
@@ -240,12 +253,15 @@ def _add_gaps(
             continue
         before = [at[other] for other in paired if other < number]
         after = [at[other] for other in paired if other > number]
-        following = side.ended[after[0]] if after else None
-        runs, by_time = given.get(one.known.first_offset, []), False
-        if following is not None:
-            next_one = decided[paired[len(before)]].known
+        between = side.ended[before[-1] + 1 if before else 0 : after[0] if after else None]
+        following, runs = _ended_by_unknown(one.known, between)
+        by_time = False
+        if following is None and after:
+            following, next_one = side.ended[after[0]], decided[paired[len(before)]].known
             runs = [run for run in following.runs if _came_before(one.known, run, next_one)]
             by_time = one.known.producer_epoch == next_one.producer_epoch
+        elif following is None:
+            runs = given.get(one.known.first_offset, [])
         one.gaps.append(
             Gap(
                 side.place,
@@ -257,6 +273,17 @@ def _add_gaps(
                 by_time=by_time,
             )
         )
+
+
+def _ended_by_unknown(
+    own: CoordinatorTransaction, markers: Iterable[MarkedData]
+) -> tuple[MarkedData | None, list[DataRun]]:
+    """The first marker of an unknown transaction with a later epoch that ended data of this one, and the data."""
+    for ended in markers:
+        runs = [run for run in ended.runs if run.producer_epoch == own.producer_epoch]
+        if runs and ended.marker.producer_epoch > own.marker_epoch:
+            return ended, runs
+    return None, []
 
 
 def _came_before(own: CoordinatorTransaction, run: DataRun, following: CoordinatorTransaction) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from model_tests.audit.transaction_findings import (
     outcome_word,
 )
 from model_tests.audit.transactions_gaps import without_marker
-from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
+from model_tests.audit.transactions_join import NONE_OWNED, Gap, JoinedTransaction, MarkedData, Owned, unended
 from model_tests.audit.transactions_rows import broken, broken_rows, columns_of, marker_of, outcome_of
 from model_tests.audit.transactions_summary import DataRun
+from model_tests.common.reports import listed
 from model_tests.histories.severity import Severity
+from model_tests.logs.coordinator_log_values import Partition
 from spec import rules
 from spec.judging.judge import RuleCheck
 from spec.judging.judge_join import (
@@ -41,11 +43,6 @@ from spec.rules import Rule
 from spec.vocabulary import ABSENT, Api, ControlType, TransactionState
 
 Row = TypeVar("Row")
-
-Owned: TypeAlias = frozenset[tuple[int, int]]
-"""Log and first offset of data."""
-
-NONE: Final[Owned] = frozenset()
 
 
 @unique
@@ -71,6 +68,7 @@ class JudgedTransaction:
     Attributes:
         missing: what would be needed to say more; empty where nothing is.
         unmarked: the partitions that lack a marker, each with its finding, which is one of `findings`.
+        unread: the registered partitions whose logs are not here.
     """
 
     one: JoinedTransaction
@@ -78,6 +76,7 @@ class JudgedTransaction:
     findings: tuple[Located, ...]
     missing: tuple[str, ...] = ()
     unmarked: tuple[tuple[Gap, Located], ...] = ()
+    unread: frozenset[Partition] = frozenset()
 
 
 def judge_transactions(transactions: Sequence[JoinedTransaction], reported: Reach) -> list[JudgedTransaction]:
@@ -107,7 +106,8 @@ def _odd(transactions: Sequence[JoinedTransaction], reported: Reach, others: Own
     counts = [(number, _counts(one, outcomes[number])) for number, one in enumerate(transactions) if one.ended]
     odd |= _rows_broken(counts, lambda _, counted: judge_outcomes(counted), outcomes)
     odd |= _rows_broken(rows, judge_marker, outcomes)
-    data = ((n, _data(each, run, others)) for n, each in ended if not each.again for run in each.runs)
+    first = ((number, each) for number, each in ended if not each.again)
+    data = ((n, _data(transactions[n].known, each, run, others)) for n, each in first for run in each.runs)
     odd |= _rows_broken(data, judge_ended_data, outcomes)
     return odd | {number for number, one in enumerate(transactions) if one.gaps}
 
@@ -125,7 +125,9 @@ def _rows_broken(
     return {numbered[place][0] for place in np.flatnonzero(broken_rows(checks, len(numbered)))}
 
 
-def judge_transaction(one: JoinedTransaction, reported: Reach = UNREACHED, others: Owned = NONE) -> JudgedTransaction:
+def judge_transaction(
+    one: JoinedTransaction, reported: Reach = UNREACHED, others: Owned = NONE_OWNED
+) -> JudgedTransaction:
     """The verdict on a transaction that the coordinator's log has.
 
     Args:
@@ -148,12 +150,6 @@ def judge_transaction(one: JoinedTransaction, reported: Reach = UNREACHED, other
     ]
     findings, needed = (*found, *copied_here(one)), tuple(dict.fromkeys(missing))
     return JudgedTransaction(one, _status(one, found), findings, needed, unmarked)
-
-
-def unended(transactions: Iterable[JoinedTransaction]) -> Owned:
-    """Log and first offset of data of transactions that have no marker there."""
-    gaps = (gap for one in transactions for gap in one.gaps)
-    return frozenset((gap.place.log, run.first_offset) for gap in gaps for run in gap.runs)
 
 
 def _status(one: JoinedTransaction, found: list[Located]) -> TransactionStatus:
@@ -195,8 +191,7 @@ def _wrong_outcomes(one: JoinedTransaction) -> Iterator[Located]:
 
 def _wrong_outcome(rule: Rule, one: JoinedTransaction, wrong: list[MarkedData], right: list[MarkedData]) -> Located:
     decided, other = outcome_word(one.known.outcome), outcome_word(wrong[0].marker.outcome)
-    at = ", ".join(f"{ended.place.name} offset {ended.marker.offset}" for ended in wrong)
-    agree = ", ".join(f"{ended.place.name} offset {ended.marker.offset}" for ended in right[:6])
+    at, agree = (listed(f"{each.place.name} offset {each.marker.offset}" for each in own) for own in (wrong, right))
     message = (
         f"the marker says {other} ({at}), but the coordinator's Prepare record (offset {one.known.prepared_offset}) "
         f"says {decided}" + (f", as the markers at {agree}" if right else "; no marker agrees with it")
@@ -271,12 +266,13 @@ def _regime(known: CoordinatorTransaction) -> str:
     return f"the end of the transaction raised the epoch by {rise}: {by}"
 
 
-def _data(ended: MarkedData, run: DataRun, others: Owned) -> EndedData:
-    """Data that a marker ends, as the decisions take it."""
+def _data(known: CoordinatorTransaction, ended: MarkedData, run: DataRun, others: Owned) -> EndedData:
+    """Data that a marker ends, as the decisions take it; before later data, it may be of a transaction in a hole."""
+    in_hole = known.after_hole and run.producer_epoch < ended.runs[-1].producer_epoch
     return EndedData(
         run.producer_epoch,
         hidden=hidden(ended.place, run.first_offset, ended.marker.offset),
-        owned=(ended.place.log, run.first_offset) in others,
+        owned=in_hole or (ended.place.log, run.first_offset) in others,
     )
 
 
@@ -284,7 +280,7 @@ def _wrong_data(one: JoinedTransaction, ended: MarkedData, others: Owned) -> Ite
     """Data that a marker ends although it has another epoch than the transaction."""
     outcome = outcome_of(one.known)
     for run in ended.runs:
-        for check in broken(judge_ended_data(outcome, _data(ended, run, others))):
+        for check in broken(judge_ended_data(outcome, _data(one.known, ended, run, others))):
             why = (
                 "no AddPartitionsToTxn of that epoch came before it: it belongs to no registered transaction"
                 if check.rule is rules.TXN_REGISTERED_BEFORE_DATA

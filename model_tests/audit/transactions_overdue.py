@@ -10,7 +10,8 @@ from model_tests.audit.times import clock, span
 from model_tests.audit.transaction_findings import Located, located, outcome_word
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
-from model_tests.audit.transactions_summary import DataRun, PartitionTransactions
+from model_tests.audit.transactions_summary import DataRun, PartitionTransactions, appended_ms
+from model_tests.common.reports import listed
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
@@ -132,13 +133,13 @@ def _overdue(
         )
         place, run = one.open[0] if one.open else (coordinator.place, None)
         offset = run.first_offset if run is not None else known.first_offset
-        held = ", ".join(f"{at.name} offset {own.first_offset}" for at, own in one.open)
+        held = listed(f"{at.name} offset {own.first_offset}" for at, own in one.open)
         message += f"; it holds back {held}" if held else ""
         step, remedy, epoch = "abort of timed out transactions", _end_it(known, coordinator.place), known.producer_epoch
     else:
         place, offset = coordinator.place, known.prepared_offset
-        waiting = [gap.place.name for gap in one.gaps]
-        markers = f"no marker in {', '.join(waiting)}" if waiting else f"{len(one.ended)} markers are written"
+        waiting = listed(gap.place.name for gap in one.gaps)
+        markers = f"no marker in {waiting}" if waiting else f"{len(one.ended)} markers are written"
         state = "PrepareCommit" if outcome_word(known.outcome) == "COMMIT" else "PrepareAbort"
         message = (
             f"{state} since {clock(known.prepared_ms)} without its Complete record ({markers}); {continues}: until it "
@@ -188,12 +189,10 @@ def overdue_data(producers: Iterable[ProducerTransactions], here: Sequence[int])
 def times_of(summary: PartitionTransactions, run: DataRun) -> tuple[int, int, str]:
     """Since when data waits for its marker and until when its partition goes on, and by whose clocks.
 
-    Markers have times of brokers. Timestamps of data are the clients' to set, but one that is earlier than a marker
-    before it is not the time at which it was appended.
+    Markers have times of brokers. Timestamps of data are the clients' to set.
     """
-    before = max((one.timestamp for one in summary.markers if one.offset < run.first_offset), default=ABSENT)
+    since = appended_ms(summary, run)
     after = max((one.timestamp for one in summary.markers if one.offset > run.last_offset), default=ABSENT)
-    since = max(run.first_ms, before)
     return (
         (since, after, "by the markers behind it")
         if after > since

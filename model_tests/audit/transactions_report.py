@@ -198,14 +198,14 @@ def duration_ms(one: JudgedTransaction) -> int:
 
 
 def _places(one: JudgedTransaction) -> list[str]:
-    return [
-        f"{place['topic']}-{place['partition']}: {_range(place)}, {place['outcome'] or 'none'}"
-        for place in partitions_json(one)
-    ]
+    return [f"{place['topic']}-{place['partition']}: {_place(place, one)}" for place in partitions_json(one)]
 
 
-def _range(place: dict[str, object]) -> str:
-    return f"{place['first_offset']}..{place['last_offset']}" if place["first_offset"] != ABSENT else "no data"
+def _place(place: dict[str, object], one: JudgedTransaction) -> str:
+    if (place["topic"], place["partition"]) in one.unread:
+        return "not read"
+    data = f"{place['first_offset']}..{place['last_offset']}" if place["first_offset"] != ABSENT else "no data"
+    return f"{data}, {place['outcome'] or 'none'}"
 
 
 def partitions_json(one: JudgedTransaction) -> list[dict[str, object]]:

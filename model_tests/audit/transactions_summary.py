@@ -1,5 +1,6 @@
 """The transactions of one partition, small enough to be sent: data by producer, epoch and marker, and the markers."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
+from model_tests.audit.findings import OpenTransaction
 from model_tests.audit.holes import Holes, Surroundings
 from model_tests.audit.partial_log import Condensed
 from model_tests.audit.pieces import is_marker, runs_of
@@ -62,7 +64,8 @@ class PartitionTransactions:
         tail_lost: the end of the log is known to be missing.
         leader_changes: offsets of the first batch of each leader after the first one.
         last_leader_epoch: of the newest batch.
-        latest_ms: the latest timestamp of any batch, -1 where none has one.
+        earliest_ms: since when the log continues, by its first batch and its first marker; -1 where they do not say.
+        latest_ms: until when the log continues, by its last batch and its last marker; -1 where they do not say.
         closed: everything up to the end was flushed, so that the log was closed when it was copied.
     """
 
@@ -76,6 +79,7 @@ class PartitionTransactions:
     tail_lost: bool = False
     leader_changes: tuple[int, ...] = ()
     last_leader_epoch: int = ABSENT
+    earliest_ms: int = ABSENT
     latest_ms: int = ABSENT
     closed: bool = False
 
@@ -113,9 +117,31 @@ def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: in
         tail_lost=around.recovery_point > log_end,
         leader_changes=_places(batches, np.flatnonzero(ranks) + 1),
         last_leader_epoch=int(batches.leader_epoch[-1]) if len(batches) else ABSENT,
-        latest_ms=max((int(at.max()) for at in (log.pieces.last_ms, batches.max_timestamp) if len(at)), default=ABSENT),
+        earliest_ms=min(_times_at(batches, 0), default=ABSENT),
+        latest_ms=max(_times_at(batches, -1), default=ABSENT),
         closed=around.recovery_point == log_end,
     )
+
+
+def _times_at(batches: Batches, end: int) -> list[int]:
+    """The times of the first or last batch and marker; one that is yet to come is no time of an append."""
+    ends = [at[end] for at in (np.arange(len(batches)), np.flatnonzero(is_marker(batches))) if len(at)]
+    now_ms = time.time_ns() // 1_000_000
+    return [time_ms for time_ms in batches.max_timestamp[ends].tolist() if time_ms <= now_ms]
+
+
+def appended_ms(summary: PartitionTransactions, run: DataRun) -> int:
+    """When data was appended: by its own time, which clients set, within those of the markers around it."""
+    before = max((one.timestamp for one in summary.markers if one.offset < run.first_offset), default=ABSENT)
+    behind = (one.timestamp for one in summary.markers if one.offset > run.last_offset)
+    at = max(run.first_ms, before)
+    return min(at, max(min(behind, default=at), before))
+
+
+def begun_by_brokers(opened: Sequence[OpenTransaction], summary: PartitionTransactions) -> tuple[OpenTransaction, ...]:
+    """The open transactions with the time at which their first data was appended."""
+    at = {run.first_offset: appended_ms(summary, run) for run in summary.runs if run.marker == ABSENT}
+    return tuple(replace(one, first_ms=at.get(one.first_offset, one.first_ms)) for one in opened)
 
 
 def with_damage(

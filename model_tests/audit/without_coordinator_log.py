@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.findings import Finding
 from model_tests.audit.transaction_findings import Located, hidden, outcome_word
-from model_tests.audit.transactions_join import MarkedData, ProducerTransactions
+from model_tests.audit.transactions_join import MarkedData, ProducerTransactions, unended
 from model_tests.audit.transactions_rows import broken
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
@@ -26,14 +26,24 @@ def by_complete_record(producer: ProducerTransactions) -> dict[int, CoordinatorT
 def judge_alone(producer: ProducerTransactions, markers: Sequence[MarkedData]) -> Iterator[Located]:
     """What markers without a coordinator's record say by themselves."""
     yield from _torn_by_epoch(producer, markers)
-    for ended in markers:
-        yield from _mixed_epochs(producer, ended)
+    yield from _mixed_epochs(producer, markers)
 
 
-def _mixed_epochs(producer: ProducerTransactions, ended: MarkedData) -> Iterator[Located]:
+def judge_behind_hole(producer: ProducerTransactions) -> Iterator[Located]:
+    """What the markers of transactions behind holes say of data from before: its transaction may be in the hole."""
+    behind = (one.ended for one in producer.transactions if one.known.after_hole)
+    yield from _mixed_epochs(producer, (each for ended in behind for each in ended if not each.again))
+
+
+def _mixed_epochs(producer: ProducerTransactions, markers: Iterable[MarkedData]) -> Iterator[Located]:
     """Data of two epochs before one marker: data was written unregistered, or a marker between them is missing."""
-    if not ended.runs:
-        return
+    unmarked = unended(one for one in producer.transactions if one.known.completed and not one.known.doubtful)
+    for ended in markers:
+        if ended.runs and (ended.place.log, ended.runs[0].first_offset) not in unmarked:
+            yield from _mixed_at(producer, ended)
+
+
+def _mixed_at(producer: ProducerTransactions, ended: MarkedData) -> Iterator[Located]:
     first, last = ended.runs[0], ended.runs[-1]
     own = _listed(producer, first.producer_epoch)
     has_it = own is None or (ended.place.topic, ended.place.partition) in own.partitions

@@ -29,6 +29,12 @@ def counted(number: int, name: str, plural: str = "s") -> str:
     return f"{number:,} {name}{plural if number != 1 else ''}"
 
 
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """The first names, each once, and how many more there are."""
+    own = list(dict.fromkeys(names))
+    return ", ".join((*own[:most], *([f"{len(own) - most:,} more"] if len(own) > most else [])))
+
+
 class Report(Protocol):
     """The outcome of one command, for people, for programs and for the shell."""
 

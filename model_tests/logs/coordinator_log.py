@@ -29,7 +29,7 @@ class StateRecord:
     Attributes:
         row: place of its batch among the log's batches.
         timestamp: when it was appended, by the clock of the coordinator.
-        coordinator_epoch: of the coordinator that appended it: the leader epoch of the batch.
+        coordinator_epoch: of the coordinator that appended it: the leader epoch of the batch, or a lower one behind it.
         value: the new state; none for a tombstone.
         unread: why a value is not known; empty where it is, and for a tombstone.
     """
@@ -61,9 +61,10 @@ def read_states(
     states: list[StateRecord] = []
     skipped: list[tuple[int, str]] = []
     damage: list[SegmentDamage] = []
+    epochs = np.minimum.accumulate(batches.leader_epoch[::-1])[::-1]
     for raw in raw_records(log, batches, skipped, damage):
         try:
-            states.append(_state(raw, int(batches.leader_epoch[raw.row])))
+            states.append(_state(raw, int(epochs[raw.row])))
         except UnknownSchema as why:
             skipped.append((raw.offset, str(why)))
         except MalformedBytes as why:

@@ -241,7 +241,7 @@ class UnmarkedPartition:
         last: it has none behind.
         has_data: data is there that must be the transaction's.
         by_time: only the timestamps of that data, which clients may set as they like, say that it is.
-        begun_later: the log begins behind offset 0.
+        begun_later: the log begins behind offset 0, or has nothing from before the end of the transaction.
         end_lost: the end of the log is missing.
         behind: another replica has more.
         unreadable: between its neighbours are bytes that cannot be read.

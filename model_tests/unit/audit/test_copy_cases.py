@@ -160,7 +160,41 @@ BUSY: Final = (
 MEANWHILE: Final = BUSY + "init tx; hour; add a b; send a; prepare commit; complete; "
 """The markers of the last transaction, and of one partition its data too, came after the copy."""
 
+FAR: Final = "clock now; minutes 90000000; blank a; clock =now; "
+"""A batch of a client that is a century ahead."""
+
 COMPLETED: Final = (
+    AuditCase(
+        "retention took the begin of data that hangs",
+        "init tx 7; txn a b; add a b; send a b; send a; send a; prepare commit; mark b; complete; txn b",
+        ("violation txn.marker_once a-0@3, tx, WriteTxnMarkers",),
+        remedy=("--start-offset 3 (the log begins at offset 3 only", "CurrentTransactionStartOffset"),
+        starts={"a": 3},
+    ),
+    AuditCase(
+        "retention took what is before data that hangs, but for a marker",
+        "init tx 7; txn a b; add a b; send a b; send a; prepare commit; mark b; complete; txn b",
+        ("violation txn.marker_once a-0@2, tx, WriteTxnMarkers",),
+        remedy=("--start-offset 2 (it aborts",),
+        version=2,
+        starts={"a": 1},
+    ),
+    *(
+        AuditCase(
+            f"the marker came after the copy, in which a client's time is a century ahead, {where}",
+            f"init tx 7; txn a b; {before} add a b; send a b; {behind} copied a; prepare commit; mark a b; complete",
+            missing=(f"1 x {EXCUSED_BY[Excuse.COPIED_EARLIER]}",),
+            closed=False,
+        )
+        for where, before, behind in (("in the middle", FAR, ""), ("at its end", "", FAR))
+    ),
+    AuditCase(
+        "a topic was deleted and made again",
+        "init tx 7; txn a b; txn a b abort; hour; txn a b; txn a b",
+        missing=("2 x its log begins only after the end of the transaction, as of a topic that was deleted",),
+        version=2,
+        change=lambda cluster: cluster.logs.update({A: cluster.logs[A][4:]}),
+    ),
     AuditCase(
         "what is missing of a completed transaction may come yet",
         MEANWHILE,
@@ -246,6 +280,27 @@ MOVED: Final = (
     ),
 )
 
+NO_MARKER: Final = "init tx 7; txn a b; add a b; send a b; prepare commit; mark b; complete; txn a b; txn a b"
+"""The second of four transactions has none in A; each has three records in the coordinator's log, from 1 on."""
+
+HOLES: Final = tuple(
+    AuditCase(
+        f"the marker before is missing, and {what} in the coordinator's log",
+        NO_MARKER,
+        (f"violation txn.marker_once a-0@2, {whose}",),
+        says=(why,),
+        version=2,
+        kept=tuple(number for number in range(13) if number not in gone),
+    )
+    for gone, what, whose, why in (
+        ((7, 8, 9), "the next transaction is not", "tx, WriteTxnMarkers", "the next transaction's marker"),
+        ((8,), "the next one's Prepare record is not", "tx, WriteTxnMarkers", "the next transaction's marker"),
+        ((7, 8), "the next one's begin is not", "tx, WriteTxnMarkers", "the next transaction's marker"),
+        ((4, 5, 6), "its own is not", "producer 7", "the first one's marker is missing"),
+        ((6, 7, 8, 9), "its Complete record is not, nor the next one", "producer 7", "the first one's marker"),
+    )
+)
+
 MISSING: Final = "ids 30; init tx 70; txn a b; add a; send a; prepare commit; "
 """The marker of a transaction is missing from A, whose next one has it; all coordinators' logs are here."""
 
@@ -306,7 +361,7 @@ UNDER_ANOTHER_ID: Final = (
     ),
 )
 
-CASES: Final = (*COPIES, *COMPLETED, *MOVED, *UNDER_ANOTHER_ID)
+CASES: Final = (*COPIES, *COMPLETED, *MOVED, *HOLES, *UNDER_ANOTHER_ID)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -8,6 +8,8 @@ import pytest
 from model_tests.audit.ended_by import EndedBy
 from model_tests.audit.run import run
 from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version, hold
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
+from model_tests.unit.support.changed_directories import spans_of
 from model_tests.unit.support.printed_reports import printed
 
 UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
@@ -217,6 +219,86 @@ OVERDUE: Final = (
     ),
 )
 
+YEARS: Final = "clock now; minutes 90000000; "
+"""Until `clock =now` the clock is that of a later century."""
+
+WRONG_CLOCKS: Final = (
+    AuditCase(
+        "the coordinator's clock was a century ahead for one transaction",
+        f"init tx 7; other: init other 8; {YEARS} other: txn b; clock =now; wait 5000; other: txn b; txn a; "
+        "add a; send a",
+        held=("nothing here shows that it hangs",),
+    ),
+    AuditCase(
+        "a client of the partition is a century ahead",
+        f"{BEGUN} {YEARS} blank a; clock =now; add a; send a",
+        held=("nothing here shows that it hangs",),
+    ),
+    *(
+        AuditCase(
+            f"data hangs whose client is {how}; markers of others are behind it",
+            f"{BEGUN} other: init other 8; clock now; {clock}; send a; clock =now; wait 1000; other: txn a",
+            (f"violation txn.registered_before_data a-0@4, tx, {UNREGISTERED}",),
+            held=(since,),
+        )
+        for how, clock, since in (
+            ("a century ahead", "minutes 90000000", "(tx), since 1970-01-01 00:16:41.1"),
+            ("late", "wait -500000", "(tx), since 1970-01-01 00:16:40.0"),
+        )
+    ),
+)
+
+TWO_FAULTS: Final = each_version(
+    AuditCase(
+        "a marker is missing, and a fenced producer wrote behind its data",
+        f"{BEGUN} note old; txn a b abort fenced; init tx; add a b c; send a b c; send a epoch=old; prepare commit; "
+        "mark b c; complete; txn a b c",
+        (
+            "violation fence.stale_epoch a-0@7, tx, Produce",
+            "violation txn.marker_once a-0@6, tx, WriteTxnMarkers",
+        ),
+        explains={"data of epoch": ("fence.stale_epoch",)},
+    ),
+)
+
+
+def with_ten_partitions(cluster: WrittenCluster) -> None:
+    """One transaction over ten more partitions, of which five have another outcome."""
+    names = [("many", number) for number in range(10)]
+    cluster.add("tx", *names)
+    for name in names:
+        cluster.send("tx", name)
+    cluster.prepare("tx", COMMIT)
+    cluster.mark("tx", *names[:2])
+    cluster.mark("tx", *names[2:], outcome=ABORT)
+    cluster.complete("tx")
+
+
+def raised_leader_epoch(directory: Path) -> None:
+    """The leader epoch of one batch of the coordinator's log, which no CRC covers."""
+    (segment,) = (directory / "__transaction_state-0").glob("*.log")
+    content = bytearray(segment.read_bytes())
+    start, _ = list(spans_of(content))[8]
+    content[start + 15] = 9
+    segment.write_bytes(content)
+
+
+WIDE: Final = (
+    AuditCase(
+        "of many partitions the first are named",
+        "init tx 7",
+        ("violation txn.atomic many-2@1, tx, WriteTxnMarkers",),
+        says=("many-7 offset 1, 2 more), but", "as the markers at many-0 offset 1, many-1 offset 1"),
+        change=with_ten_partitions,
+    ),
+    AuditCase(
+        "the Prepare record has a leader epoch that none behind it has",
+        BEGUN + "txn a b c; txn a b",
+        ("violation repl.prefix_agreement __transaction_state-0@8, Produce",),
+        edit=raised_leader_epoch,
+    ),
+)
+
 ABORTED: Final = "Transactions: 1 aborted (aborted: 1 by {})."
 COMMITTED: Final = "Transactions: 1 committed."
 
@@ -261,7 +343,18 @@ FENCED_AGAIN: Final = tuple(
 )
 """One fence is how a producer that was restarted begins."""
 
-CASES: Final = (*SOUND, *BROKEN, *DOUBTED, *LATE_MARKERS, *OVERDUE, *ENDED_BY, *FENCED_AGAIN)
+CASES: Final = (
+    *SOUND,
+    *BROKEN,
+    *DOUBTED,
+    *LATE_MARKERS,
+    *OVERDUE,
+    *WRONG_CLOCKS,
+    *TWO_FAULTS,
+    *WIDE,
+    *ENDED_BY,
+    *FENCED_AGAIN,
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
