@@ -73,10 +73,22 @@ def judge_changes(links: Sequence[CoordinatorLink]) -> tuple[list[Finding], int]
         link.step = next(filter(None, steps), "")
         link.raised_by = _raised_by(links, number)
         link.unsure = not link.step and number > 0 and links[number - 1].blamed
+        if link.step and _is_handed_out_again(links, number):
+            again = f"{_change(link.record, None)}: the id had expired, and is given a producer id that it had before"
+            findings.append(_worded_finding(link.record, rules.IDS_IDENTITY_NEVER_REPEATS, again))
         if not link.step and not link.unsure and not _follows_unknown(links, number):
             findings.append(_broken(links, number, after_refusal(links, number)))
             link.broken, link.blamed = True, findings[-1].severity is Severity.VIOLATION
     return findings, judged
+
+
+def _is_handed_out_again(links: Sequence[CoordinatorLink], number: int) -> bool:
+    """An id that comes again after it expired has a producer id that it had before."""
+    given = links[number].record.value
+    if given is None or not number or links[number - 1].record.value is not None:
+        return False
+    had = [one.record.value for one in links[:number] if one.record.value is not None]
+    return any(one.producer_id == given.producer_id and one.producer_epoch >= given.producer_epoch for one in had)
 
 
 def _across_hole(links: Sequence[CoordinatorLink], number: int) -> Iterator[Finding]:

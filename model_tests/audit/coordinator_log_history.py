@@ -192,7 +192,8 @@ def _transactions(links: Sequence[CoordinatorLink]) -> Iterator[CoordinatorTrans
             current = None
         if value is None or value.state == TransactionState.EMPTY.value:
             if current is not None:
-                yield replace(current, doubtful=True)
+                expired = value is None and not link.record.unread
+                yield replace(current, doubtful=True, expired_ms=link.record.timestamp if expired else ABSENT)
             current = None
             continue
         current = _continued(current, link, value, after_hole=after_hole)

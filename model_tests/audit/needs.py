@@ -52,7 +52,7 @@ _NOT_ALL: Final = "Nothing here is shown to be wrong, but not all could be exami
 def fine_of(report: "AuditReport") -> Iterator[str]:
     """What was judged and is as it should be, a line each."""
     troubled = {id(one) for one, finding in report.findings if finding.severity in NEEDED}
-    well = [one for one in report.audited if id(one) not in troubled and one.verdict.batches]
+    well = [one for one in report.audited if not (id(one) in troubled or one.explained) and one.verdict.batches]
     if well:
         batches = sum(one.verdict.batches for one in well)
         yield f"{counted(len(well), 'partition')} with {counted(batches, 'batch', 'es')}: no rule is broken in them."

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -51,7 +51,8 @@ class AuditedPartition:
 
     Attributes:
         cluster: the name of its cluster, empty where it has none.
-        explained: what would be findings of it, each with the damage of a folder or a segment that causes it.
+        explained: what would be findings of it, each with the cause: damage of a folder or a segment, or a finding of
+            another partition.
     """
 
     path: str
@@ -59,7 +60,7 @@ class AuditedPartition:
     partition: int
     verdict: PartitionVerdict
     cluster: str = ""
-    explained: tuple[tuple[SegmentDamage, BrokenRule], ...] = ()
+    explained: tuple[tuple[SegmentDamage | Finding, BrokenRule], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +105,25 @@ class AuditReport:
     @property
     def consequences(self) -> Iterator[tuple[AuditedPartition, BrokenRule, str]]:
         """What findings and damage have caused, each with its partition and the id of its cause."""
+        names: dict[SegmentDamage | Finding, str] = {
+            bad: f"damage-{number}" for number, bad in enumerate(self.damage, start=1)
+        }
         for number, (one, finding) in enumerate(self.findings, start=1):
-            yield from ((one, each, f"finding-{number}") for each in finding.consequences)
-        numbers = {bad: number for number, bad in enumerate(self.damage, start=1)}
+            names[finding] = f"finding-{number}"
+            yield from ((one, each, names[finding]) for each in finding.consequences)
         for one in self.audited:
-            yield from ((one, each, f"damage-{numbers[bad]}") for bad, each in one.explained)
+            yield from ((one, each, names[cause]) for cause, each in one.explained if cause in names)
 
-    def caused_by(self, bad: SegmentDamage) -> tuple[BrokenRule, ...]:
-        """What would be findings, and is caused by damage."""
-        return tuple(each for one in self.audited for cause, each in one.explained if cause == bad)
+    def caused_by(self, cause: SegmentDamage | Finding) -> tuple[BrokenRule, ...]:
+        """What would be findings, and is caused by damage or by a finding; that of other partitions names them."""
+        own = cause.consequences if isinstance(cause, Finding) else ()
+        elsewhere = (
+            replace(each, message=f"{self.label(one)}: {each.message}")
+            for one in self.audited
+            for other, each in one.explained
+            if other == cause
+        )
+        return (*own, *elsewhere)
 
     @property
     def held_back(self) -> tuple[HeldBack, ...]:
@@ -322,7 +333,7 @@ class AuditReport:
                 where.append(f"\nproducer {finding.producer_id} epoch {finding.producer_epoch}", style="default")
             if finding.transactional_id:
                 where.append(f"\n{finding.transactional_id}", style="default")
-            table.add_row(where, Text(_reported(finding)))
+            table.add_row(where, Text(self._reported(finding)))
         return table
 
     def _damage(self) -> Table:
@@ -332,6 +343,13 @@ class AuditReport:
             table.add_row(Text(bad.path, overflow="fold"), str(bad.position), Text(sentence))
         return table
 
+    def _reported(self, finding: Finding) -> str:
+        """The message, what it has caused, the step that failed, and what can be done."""
+        caused = _caused(self.caused_by(finding))
+        step = f"\nfailed step: {finding.step}" if finding.step else ""
+        remedy = f"\nremedy: {finding.remedy}" if finding.remedy else ""
+        return f"{finding.message}{caused}{step}{remedy}"
+
     def _in_one_line(self) -> str:
         if not self.batches:
             return "Nothing could be judged: no readable batch."
@@ -340,14 +358,6 @@ class AuditReport:
         beside = f" ({counted(unjudged, 'batch', 'es')} next to it not judged by sequence)" if unjudged else ""
         read = f"{counted(len(self.audited), 'partition')}, {counted(self.batches, 'batch', 'es')}"
         return f"{read} in {self.seconds:.1f} s: {counts}; {len(self.damage)} damaged{beside}"
-
-
-def _reported(finding: Finding) -> str:
-    """The message, what it has caused, the step that failed, and what can be done."""
-    caused = _caused(finding.consequences)
-    step = f"\nfailed step: {finding.step}" if finding.step else ""
-    remedy = f"\nremedy: {finding.remedy}" if finding.remedy else ""
-    return f"{finding.message}{caused}{step}{remedy}"
 
 
 def _caused(consequences: Sequence[BrokenRule]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
 from model_tests.audit.clusters import META_PROPERTIES, UNNAMED, clusters_of, unread
 from model_tests.audit.controller_view import controlled, with_clients
+from model_tests.audit.findings import Finding
 from model_tests.audit.folder_repairs import by_their_content, diagnose_folders, explained_in
 from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.group_findings import with_groups
@@ -23,13 +24,15 @@ from model_tests.audit.report import AuditedPartition, AuditReport
 from model_tests.audit.report_filter import chosen_findings, shown_in_words, time_of
 from model_tests.audit.result_cache import directory_for
 from model_tests.audit.transactions import audit_transactions
+from model_tests.audit.transactions_causes import diagnose_across
 from model_tests.audit.transactions_report import ListedTransactions
 from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.audit.verdict_tasks import bytes_of, only_topic
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import BadInput, listed
 from model_tests.histories.as_journal import ClientJournal
 from model_tests.histories.from_journal import read_received
 from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs, renamed
+from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.texts import Restored, restored
 from spec.vocabulary import ABSENT
 
@@ -163,8 +166,12 @@ def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
         one,
         path=given.reported(one.path),
         verdict=replace(verdict, open_transactions=still),
-        explained=tuple((replace(bad, path=given.reported(bad.path)), each) for bad, each in one.explained),
+        explained=tuple((_cause_as_given(cause, given), each) for cause, each in one.explained),
     )
+
+
+def _cause_as_given(cause: SegmentDamage | Finding, given: Restored) -> SegmentDamage | Finding:
+    return cause if isinstance(cause, Finding) else replace(cause, path=given.reported(cause.path))
 
 
 def _journal(listing: Listing, clusters: Sequence[str], options: AuditOptions) -> ClientJournal | None:
@@ -191,10 +198,9 @@ def _one_cluster(paths: Sequence[str], clusters: Sequence[str]) -> Iterator[str]
     """That several directories are of one cluster, which nothing in them says."""
     unnamed = sorted({str(Path(path).parent) for path, name in zip(paths, clusters, strict=True) if name == UNNAMED})
     if len(unnamed) > 1:
-        listed = ", ".join(unnamed[:6]) + (f" and {len(unnamed) - 6} more" if len(unnamed) > 6 else "")
         yield (
-            f"{listed} are of one cluster: they have no {META_PROPERTIES} that says otherwise; --cluster NAME=PATH "
-            "separates them."
+            f"{listed(unnamed)} are of one cluster: they have no {META_PROPERTIES} that says otherwise; "
+            "--cluster NAME=PATH separates them."
         )
 
 
@@ -224,7 +230,8 @@ def _report(
         command = import_module("model_tests.audit.history_command")
         reported, findings = command.audit_history(journal, logs, transactions, findings, led)
     cluster, findings = audit_cluster(logs, findings, controllers)
-    findings = chosen_findings(logs, with_groups(logs, with_offsets(logs, findings), transactions), shown, transactions)
+    findings, elsewhere = diagnose_across(logs, with_groups(logs, with_offsets(logs, findings), transactions))
+    findings = chosen_findings(logs, findings, shown, transactions)
     audited = [
         AuditedPartition(
             one.path,
@@ -232,7 +239,7 @@ def _report(
             one.partition,
             replace(one.verdict, findings=found, reported=None, cluster=None),
             one.cluster,
-            explained_in(number, diagnosis),
+            (*explained_in(number, diagnosis), *elsewhere[number]),
         )
         for number, (one, found) in enumerate(zip(given, findings, strict=True))
     ]

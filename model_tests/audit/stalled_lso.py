@@ -9,14 +9,21 @@ from model_tests.audit.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.audit.group_log import GroupOffset
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.times import clock
+from model_tests.audit.transaction_findings import abort_command
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
-from model_tests.audit.transactions_overdue import fetch_next
+from model_tests.audit.transactions_overdue import TOOL, fetch_next
 from spec.judging.judge_overdue import REAPER_INTERVAL
 from spec.protocol.ids import WITHOUT_LIMIT
 from spec.vocabulary import ABSENT
 
 SOUND: Final = "open, and within its timeout by all times in its coordinator's log: nothing here shows that it hangs"
+
+
+UNLIMITED: Final = (
+    "open without a timeout, as for a two-phase commit: its coordinator never aborts it by itself; where its client is "
+    f"gone, {TOOL} forceTerminateTransaction does"
+)
 
 
 class JudgedPartition(Protocol):
@@ -191,9 +198,13 @@ def _ends(
     if owner is None:
         return f"whether it hangs is not known: {fetch_next(txn.producer_id, transactions.coordinators)}"
     if owner.status is TransactionStatus.OPEN and not owner.findings and not owner.missing:
-        return SOUND
+        return SOUND if owner.one.known.timeout_ms < WITHOUT_LIMIT else UNLIMITED
     if owner.status is TransactionStatus.COMPLETING:
         return "its outcome is decided, and its marker may be on its way"
     messages = (each.message for _, found in owner.findings for each in found.alone())
-    missing = "; ".join(dict.fromkeys((*messages, *owner.missing)))
+    known = owner.one.known
+    over = owner.status is TransactionStatus.UNDECIDED and (known.completed or known.expired_ms != ABSENT)
+    commands = (abort_command(place, run) for place, run in owner.one.open if run.first_offset >= txn.first_offset)
+    unmarked = f"no coordinator has it any more; where the log was not copied before its end, {next(commands, '')}"
+    missing = "; ".join(dict.fromkeys((*messages, *owner.missing, *([unmarked] if over else []))))
     return f"{owner.status}: {missing}" if missing else str(owner.status)

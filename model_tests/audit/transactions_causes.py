@@ -11,9 +11,11 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from model_tests.audit.diagnosis import Judge, Repair, diagnose
-from model_tests.audit.findings import Finding
+from model_tests.audit.findings import BrokenRule, Finding
+from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
+from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.vocabulary import ABSENT, Api
 
@@ -250,3 +252,46 @@ _KINDS: Final[tuple[Callable[[Held, int, Sequence[DataRun]], Iterator[Caused]], 
 
 Each takes the findings, the number of the first that the join has made, and the transactional data of the log.
 """
+
+
+# --- findings of other logs ---------------------------------------------------------------------------------------
+
+_OF_IDENTITIES: Final = (rules.IDS_UNIQUE, rules.IDS_IDENTITY_NEVER_REPEATS, rules.FENCE_EPOCH_MONOTONE)
+"""Rules about the producer ids and epochs that coordinators hand out."""
+
+
+def diagnose_across(
+    logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
+) -> tuple[list[tuple[Finding, ...]], list[list[tuple[Finding, BrokenRule]]]]:
+    """The findings of each log that none of another log explains; and what is explained there, with its cause.
+
+    An identity that a coordinator handed out twice breaks its producer's history wherever it writes. A wrong marker is
+    in one replica only: the others differ from it there.
+    """
+    placed = [(log, one) for log, own in zip(logs, findings, strict=True) for one in own]
+    sure = [(log, one) for log, one in placed if one.severity is Severity.VIOLATION]
+    identities = {(log.cluster, one.producer_id): one for log, one in sure if _hands_out(log, one)}
+    histories = [(log, one) for log, one in sure if log.topic != TOPIC and one.rule in (*_OF_EPOCHS, *_OF_SEQUENCES)]
+    causes = {(log.path, one): identities.get((log.cluster, one.producer_id)) for log, one in histories}
+    markers = {_at(log, one): one for log, one in sure if _is_of_marker(one) and not causes.get((log.path, one))}
+    differ = [(log, one) for log, one in placed if one.rule is rules.REPL_PREFIX_AGREEMENT]
+    causes |= {(log.path, one): markers.get(_at(log, one)) for log, one in differ}
+    left: list[tuple[Finding, ...]] = []
+    explained: list[list[tuple[Finding, BrokenRule]]] = []
+    for log, own in zip(logs, findings, strict=True):
+        found = [(causes.get((log.path, one)), one) for one in own]
+        left.append(tuple(one for cause, one in found if cause is None))
+        explained.append([(cause, each) for cause, one in found if cause is not None for each in one.alone()])
+    return left, explained
+
+
+def _hands_out(log: AuditedTransactionLog, one: Finding) -> bool:
+    return log.topic == TOPIC and one.rule in _OF_IDENTITIES
+
+
+def _is_of_marker(one: Finding) -> bool:
+    return one.step == Api.WRITE_TXN_MARKERS and one.until == ABSENT
+
+
+def _at(log: AuditedTransactionLog, one: Finding) -> tuple[str, str, int, int]:
+    return log.cluster, log.topic, log.partition, one.offset

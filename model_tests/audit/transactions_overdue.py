@@ -7,7 +7,7 @@ from typing import Final
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.findings import Finding
 from model_tests.audit.times import clock, span
-from model_tests.audit.transaction_findings import Located, located, outcome_word
+from model_tests.audit.transaction_findings import Located, abort_command, located, outcome_word
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
 from model_tests.audit.transactions_summary import DataRun, PartitionTransactions, appended_ms
@@ -21,7 +21,7 @@ from spec.judging.judge_join import FARTHEST_CLOCKS_MS
 from spec.judging.judge_overdue import REAPER_INTERVAL, judge_data, judge_ongoing, judge_prepared
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.ids import LARGEST_TIMEOUT
-from spec.vocabulary import ABSENT, TransactionState
+from spec.vocabulary import ABSENT, MAX_EPOCH, TransactionState
 
 TOOL: Final = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 
@@ -92,6 +92,9 @@ def _with_overdue(judged: JudgedTransaction, coordinator: CoordinatorPlace | Non
     if coordinator is None or judged.status not in open_ones:
         return judged
     known = judged.one.known
+    if known.producer_epoch == MAX_EPOCH and not known.decided:
+        finding = _beyond_fencing(judged.one, coordinator.place)
+        return replace(judged, status=TransactionStatus.BROKEN, findings=(*judged.findings, finding))
     judge = judge_ongoing if judged.status is TransactionStatus.OPEN else judge_prepared
     shown = judge(entry_of(known), coordinator.until_ms)
     if not shown.holds:
@@ -103,6 +106,24 @@ def _with_overdue(judged: JudgedTransaction, coordinator: CoordinatorPlace | Non
         finding = _overdue(judged.one, coordinator, doubted, elsewhere, COPIED_BEFORE)
         return replace(judged, findings=(*judged.findings, finding))
     return judged
+
+
+def _beyond_fencing(one: JoinedTransaction, coordinator: LogIndex) -> Located:
+    """An open transaction with the epoch that is kept for the fence, which a producer is never given."""
+    known = one.known
+    place, run = one.open[0] if one.open else (coordinator, None)
+    message = (
+        f"Ongoing with epoch {MAX_EPOCH}, the last one, which coordinators keep for themselves: before 4.3 none can "
+        "raise it, so that the transaction is never aborted, nor its producer fenced (KAFKA-20090, KAFKA-20310)"
+    )
+    remedy = (
+        f"give the producer another transactional id; on 4.3 and later its coordinator can abort it again: {TOOL} "
+        f"forceTerminateTransaction --transactional-id {known.transactional_id}; before, end what it holds back: "
+        f"{'; '.join([abort_command(at, own) for at, own in one.open][:6]) or 'nothing'}"
+    )
+    offset = run.first_offset if run is not None else known.first_offset
+    step = "rotation of the producer id"
+    return located(place, rules.FENCE_EPOCH_EXHAUSTION, offset, known, message, step, remedy, MAX_EPOCH)
 
 
 def _newest_in_partitions(one: JoinedTransaction) -> int:

@@ -32,7 +32,7 @@ def counted(number: int, name: str, plural: str = "s") -> str:
 def listed(names: Iterable[str], most: int = 6) -> str:
     """The first names, each once, and how many more there are."""
     own = list(dict.fromkeys(names))
-    return ", ".join((*own[:most], *([f"{len(own) - most:,} more"] if len(own) > most else [])))
+    return ", ".join(own[:most]) + (f" and {len(own) - most:,} more" if len(own) > most else "")
 
 
 class Report(Protocol):

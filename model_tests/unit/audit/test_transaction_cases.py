@@ -1,5 +1,6 @@
 """What the join of transactions with their partitions finds: each row is logs, and all that an audit says of them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -7,10 +8,12 @@ import pytest
 
 from model_tests.audit.ended_by import EndedBy
 from model_tests.audit.run import run
-from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version, hold
+from model_tests.unit.audit.stories import BEGUN, AuditCase, StoryWriter, cluster_of, each_version, hold
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.changed_directories import spans_of
 from model_tests.unit.support.printed_reports import printed
+from spec.protocol.ids import WITHOUT_LIMIT
+from spec.vocabulary import MAX_EPOCH, Epoch
 
 UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
 ENDED: Final = BEGUN + "add a b c; send a b c; prepare commit; "
@@ -248,6 +251,85 @@ WRONG_CLOCKS: Final = (
     ),
 )
 
+
+def of_two_phases(cluster: WrittenCluster) -> None:
+    """A transaction without a timeout is open for two hours."""
+    cluster.values["tx"] = replace(cluster.values["tx"], timeout_ms=WITHOUT_LIMIT)
+    StoryWriter(cluster).write("add a; send a; hour; hour; other: init other 8; other: txn b")
+
+
+def at_the_last_epoch(cluster: WrittenCluster) -> None:
+    """The producer id was not changed when its epochs were used up, and the producer went on."""
+    cluster.values["tx"] = replace(cluster.values["tx"], epoch=Epoch(MAX_EPOCH - 1))
+    StoryWriter(cluster).write("txn a; add a b; send a b")
+
+
+NEVER_ABORTED: Final = (
+    AuditCase(
+        "a transaction of two phases is open for hours",
+        "init tx 7; txn a b",
+        held=("open without a timeout, as for a two-phase commit ... forceTerminateTransaction",),
+        change=of_two_phases,
+    ),
+    AuditCase(
+        "a transaction is open with the epoch that is kept for the fence",
+        "init tx 7; txn a b",
+        ("violation fence.epoch_exhaustion a-0@4, tx, rotation of the producer id",),
+        remedy=("abort --topic a --partition 0 --start-offset 4; kafka-transactions.sh",),
+        held=("a-0 at offset 4 ... another transactional id", "b-0 at offset 2"),
+        version=2,
+        change=at_the_last_epoch,
+        kept=tuple(range(4, 8)),
+    ),
+    *(
+        AuditCase(
+            f"the coordinator's log ends with {what} instead of a Prepare record",
+            f"{BEGUN} add a; send a; {step}",
+            findings,
+            held=("no coordinator has it any more ... abort --topic a --partition 0 --start-offset 4",),
+        )
+        for what, step, findings in (
+            (
+                "a Complete record",
+                "record complete_abort",
+                ("violation txn.legal_transition __transaction_state-0@8, tx, completion after the markers",),
+            ),
+            (
+                "a tombstone",
+                "tombstone",
+                ("undecided txn.legal_transition __transaction_state-0@8, tx, expiration of the id",),
+            ),
+        )
+    ),
+)
+
+GIVEN_AGAIN: Final = (
+    AuditCase(
+        "two ids have one producer id, and write to the same partitions",
+        "init tx 7; txn a b; other: init other 7; other: txn a b; txn a b",
+        ("violation ids.unique __transaction_state-0@4, other, InitProducerId",),
+        explains={"other is given producer id 7": ("fence.stale_epoch",)},
+        version=2,
+    ),
+    AuditCase(
+        "an id that expired has its producer id again",
+        "init tx 7; txn a; txn b; tombstone; init tx 7; txn a b",
+        ("violation ids.identity_never_repeats __transaction_state-0@8, tx, InitProducerId",),
+        explains={"a producer id that it had before": ("fence.stale_epoch",)},
+        version=2,
+    ),
+    AuditCase(
+        "an id that expired has another one", "init tx 7; txn a; txn b; tombstone; init tx 8; txn a b", version=2
+    ),
+    AuditCase(
+        "an epoch falls",
+        f"{BEGUN} record empty epoch=0; txn a b",
+        ("violation fence.epoch_monotone __transaction_state-0@7, tx, InitProducerId",),
+        explains={"the epoch falls": ("fence.stale_epoch",)},
+        version=2,
+    ),
+)
+
 TWO_FAULTS: Final = each_version(
     AuditCase(
         "a marker is missing, and a fenced producer wrote behind its data",
@@ -288,7 +370,7 @@ WIDE: Final = (
         "of many partitions the first are named",
         "init tx 7",
         ("violation txn.atomic many-2@1, tx, WriteTxnMarkers",),
-        says=("many-7 offset 1, 2 more), but", "as the markers at many-0 offset 1, many-1 offset 1"),
+        says=("many-7 offset 1 and 2 more), but", "as the markers at many-0 offset 1, many-1 offset 1"),
         change=with_ten_partitions,
     ),
     AuditCase(
@@ -350,6 +432,8 @@ CASES: Final = (
     *LATE_MARKERS,
     *OVERDUE,
     *WRONG_CLOCKS,
+    *NEVER_ABORTED,
+    *GIVEN_AGAIN,
     *TWO_FAULTS,
     *WIDE,
     *ENDED_BY,
