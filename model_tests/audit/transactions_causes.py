@@ -127,15 +127,15 @@ def _as_cause(cause: int, of: frozenset[int], joined: int, held: Held) -> Held:
 
 
 def _of_one_batch(held: Held, joined: int, _: Sequence[DataRun]) -> Iterator[Caused]:
-    """A finding of the join, and the first one before it with the same cause; one is a consequence of the other."""
+    """A finding of the join, and the first ones before it with the same cause; one is a consequence of the other."""
     for number in range(joined, len(held)):
-        finding = held[number]
-        first = next((other for other in range(number) if _same_cause(held[other], finding)), None)
-        if first is None:
-            continue
-        same = held[first]
-        own = same.producer_id == finding.producer_id and same.severity is not Severity.SUSPICIOUS
-        yield (first, frozenset({number})) if own and _is_there(same, finding) else (number, frozenset({first}))
+        finding, seen = held[number], set[Severity]()
+        for other in (each for each in range(number) if _same_cause(held[each], finding)):
+            same = held[other]
+            own = same.producer_id == finding.producer_id and same.severity is not Severity.SUSPICIOUS
+            if same.severity not in seen:
+                yield (other, frozenset({number})) if own and _is_there(same, finding) else (number, frozenset({other}))
+            seen.add(same.severity)
 
 
 def _same_cause(one: Finding, finding: Finding) -> bool:
@@ -151,8 +151,13 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
         return bool(one.guard)  # after a marker with an epoch that is too high, later markers seem stale
     if finding.step == Api.WRITE_TXN_MARKERS:
         lower = one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
-        return finding.rule is rules.TXN_MARKER_ONCE and finding.until == ABSENT and lower
+        return finding.rule is rules.TXN_MARKER_ONCE and not _is_missing(finding) and lower
     return finding.step == Api.PRODUCE and _follows_data(one, finding)
+
+
+def _is_missing(finding: Finding) -> bool:
+    """A marker is missing, and no other one that is there has been found to be it."""
+    return finding.until != ABSENT and not finding.consequences
 
 
 def _is_there(one: Finding, finding: Finding) -> bool:
@@ -169,7 +174,7 @@ def _follows_data(one: Finding, finding: Finding) -> bool:
         stale = one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
         return stale or (one.rule in _OF_SEQUENCES and one.producer_epoch == finding.producer_epoch)
     too_low = finding.rule is rules.FENCE_STALE_EPOCH and one.producer_epoch > finding.producer_epoch
-    return too_low and one.rule in _OF_SEQUENCES
+    return too_low and one.rule in (*_OF_SEQUENCES, rules.SEQ_EPOCH_RESET)
 
 
 # --- a marker that is not marked as one ---------------------------------------------------------------------------

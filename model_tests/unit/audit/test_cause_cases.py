@@ -134,6 +134,7 @@ OF_ONE_BATCH: Final = (
         finding(rules.TXN_REGISTERED_BEFORE_DATA, 4, 2, step=Api.ADD_PARTITIONS_TO_TXN),
     ),
     *(pair(f"data of too low an epoch, {rule.id}", finding(rule, 9, 2), STALE, 9) for rule in SEQUENCES),
+    pair("data of too low an epoch, seq.epoch_reset", finding(rules.SEQ_EPOCH_RESET, 9, 2), STALE, 9),
     pair("sequences of the same epoch as stale data", finding(rules.SEQ_SUCCESSOR, 9, 1), STALE),
     pair("a later epoch, and a rule about bounds", finding(rules.LSO_BOUNDS, 9, 2), STALE),
     pair("sequences, and consumed offsets", finding(rules.SEQ_SUCCESSOR, 9, 2), OTHER),
@@ -251,6 +252,23 @@ def test_of_one_batch_the_surer_finding_is_the_cause(own: Finding, cause: Findin
 
     assert left.message == cause.message
     assert [one.message for one in left.consequences] == [explained.message]
+
+
+LATER: Final = finding(rules.FENCE_STALE_EPOCH, 9, 1)
+MISNAMED: Final = UNMARKED.causes([finding(rules.TXN_MARKER_ONCE, 2, until=12)])
+
+
+@pytest.mark.parametrize(
+    ("own", "cause"),
+    [((LATER,), MISNAMED), ((finding(rules.SEQ_FIRST, 4, 2, severity=SUSPICIOUS), LATER), REGISTERED)],
+    ids=["a marker that another producer lacks", "the first data of its producer"],
+)
+def test_what_seems_stale_behind_too_high_an_epoch_is_explained(own: tuple[Finding, ...], cause: Finding) -> None:
+    """Also where the batch with that epoch explains something else already, or is itself in doubt."""
+    (left,) = diagnose_causes(own, (cause,), (), 100)
+
+    assert left.message == cause.message
+    assert {one.message for one in left.consequences} >= {one.message for one in own}
 
 
 def test_an_index_that_differs_is_no_cause_of_a_missing_marker() -> None:
