@@ -77,7 +77,12 @@ def judge_changes(links: Sequence[CoordinatorLink]) -> tuple[list[Finding], int]
             again = f"{_change(link.record, None)}: the id had expired, and is given a producer id that it had before"
             findings.append(_worded_finding(link.record, rules.IDS_IDENTITY_NEVER_REPEATS, again))
         if not link.step and not link.unsure and not _follows_unknown(links, number):
-            findings.append(_broken(links, number, after_refusal(links, number)))
+            excuse, before = after_refusal(links, number), links[number - 1]
+            if number and before.broken and not excuse:  # so it was not refused: nothing leads on from any state before
+                findings[-1] = _broken(links, number - 1, "")
+                before.blamed = link.unsure = True
+                continue
+            findings.append(_broken(links, number, excuse))
             link.broken, link.blamed = True, findings[-1].severity is Severity.VIOLATION
     return findings, judged
 

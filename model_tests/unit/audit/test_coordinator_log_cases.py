@@ -66,6 +66,18 @@ HISTORIES: Final = (
         says=("refused",),
     ),
     AuditCase(
+        "a tombstone in a transaction: the record behind it shows that it was not refused",
+        BEGUN + "add a; send a; tombstone; record complete_commit",
+        ("violation txn.legal_transition __transaction_state-0@8, tx, expiration of the id",),
+        not_said=("refused",),
+    ),
+    AuditCase(
+        "an id begins twice: the record behind it shows that the first was not refused",
+        "init tx 7; record empty; prepare commit; complete",
+        ("violation txn.legal_transition __transaction_state-0@1, tx, InitProducerId",),
+        not_said=("refused",),
+    ),
+    AuditCase(
         "completed twice, the first append refused: one transaction",
         BEGUN + "txn a; again; add b",
         counts="aborted=1 committed=2 open=1",
