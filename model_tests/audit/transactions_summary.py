@@ -1,7 +1,7 @@
 """The transactions of one partition, small enough to be sent: data by producer, epoch and marker, and the markers."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from model_tests.audit.partial_log import Condensed
 from model_tests.audit.pieces import is_marker, runs_of
 from model_tests.logs.kafka_log_batches import Batches, Integers
 from model_tests.logs.kafka_log_segment import SegmentDamage
+from spec.protocol.ids import LARGEST_TIMEOUT
 from spec.vocabulary import ABSENT
 
 _MOST_PLACES: Final = 256
@@ -106,9 +107,11 @@ def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: in
     """
     batches = log.rows
     ranks = batches.leader_epoch[1:] != batches.leader_epoch[:-1]
+    runs, markers = _runs(log), _markers(batches, np.flatnonzero(is_marker(batches)))
+    ahead_ms = _ahead_ms(runs, markers)
     return PartitionTransactions(
-        runs=_runs(log),
-        markers=_markers(batches, np.flatnonzero(is_marker(batches))),
+        runs=runs,
+        markers=markers,
         begin=max(around.first_base, around.log_start, 0),
         end=log_end,
         cleaned_to=_cleaned_to(batches, missing),
@@ -117,24 +120,36 @@ def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: in
         tail_lost=around.recovery_point > log_end,
         leader_changes=_places(batches, np.flatnonzero(ranks) + 1),
         last_leader_epoch=int(batches.leader_epoch[-1]) if len(batches) else ABSENT,
-        earliest_ms=min(_times_at(batches, 0), default=ABSENT),
-        latest_ms=max(_times_at(batches, -1), default=ABSENT),
+        earliest_ms=min(_times_at(batches, 0, ahead_ms), default=ABSENT),
+        latest_ms=max(_times_at(batches, -1, ahead_ms), default=ABSENT),
         closed=around.recovery_point == log_end,
     )
 
 
-def _times_at(batches: Batches, end: int) -> list[int]:
+def _times_at(batches: Batches, end: int, ahead_ms: int) -> list[int]:
     """The times of the first or last batch and marker; one that is yet to come is no time of an append."""
     ends = [at[end] for at in (np.arange(len(batches)), np.flatnonzero(is_marker(batches))) if len(at)]
+    timed = [(int(batches.max_timestamp[at]), 0 if batches.control[at] else ahead_ms) for at in ends]
     now_ms = time.time_ns() // 1_000_000
-    return [time_ms for time_ms in batches.max_timestamp[ends].tolist() if time_ms <= now_ms]
+    return [at_ms - ahead for at_ms, ahead in timed if at_ms >= 0 and at_ms - ahead <= now_ms]
+
+
+def _ahead_ms(runs: Iterable[DataRun], markers: Sequence[AuditedMarker]) -> int:
+    """By how much clocks of clients are ahead of those of brokers at least; below 0 where they are behind.
+
+    Data is appended before the marker that ends it, and no longer before it than a transaction may take.
+    """
+    ended = (run for run in runs if run.marker != ABSENT and run.last_ms >= 0)
+    most = max((run.last_ms - markers[run.marker].timestamp for run in ended), default=0)
+    return 0 if -LARGEST_TIMEOUT <= most <= 0 else most
 
 
 def appended_ms(summary: PartitionTransactions, run: DataRun) -> int:
     """When data was appended: by its own time, which clients set, within those of the markers around it."""
     before = max((one.timestamp for one in summary.markers if one.offset < run.first_offset), default=ABSENT)
     behind = (one.timestamp for one in summary.markers if one.offset > run.last_offset)
-    at = max(run.first_ms, before)
+    own = (one for one in summary.runs if one.producer_id == run.producer_id)
+    at = max(run.first_ms - _ahead_ms(own, summary.markers), before) if run.first_ms >= 0 else before
     return min(at, max(min(behind, default=at), before))
 
 

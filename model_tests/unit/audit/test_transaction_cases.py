@@ -8,12 +8,12 @@ import pytest
 
 from model_tests.audit.ended_by import EndedBy
 from model_tests.audit.run import run
-from model_tests.unit.audit.stories import BEGUN, AuditCase, StoryWriter, cluster_of, each_version, hold
+from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, StoryWriter, cluster_of, each_version, hold
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.changed_directories import spans_of
 from model_tests.unit.support.printed_reports import printed
 from spec.protocol.ids import WITHOUT_LIMIT
-from spec.vocabulary import MAX_EPOCH, Epoch
+from spec.vocabulary import MAX_EPOCH, Epoch, Timestamp
 
 UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
 ENDED: Final = BEGUN + "add a b c; send a b c; prepare commit; "
@@ -173,6 +173,19 @@ LATE_MARKERS: Final = (
     ),
 )
 
+
+def data_at(timestamp: int) -> Change:
+    """The last data of A has this time."""
+
+    def change(cluster: WrittenCluster) -> None:
+        number = max(number for number, one in enumerate(cluster.logs["a", 0]) if not one.is_control)
+        last = cluster.logs["a", 0][number]
+        at = Timestamp(timestamp)
+        cluster.logs["a", 0][number] = last._replace(base_timestamp=at, max_timestamp=at)
+
+    return change
+
+
 OVERDUE: Final = (
     AuditCase(
         "a transaction is past its timeout",
@@ -330,6 +343,14 @@ GIVEN_AGAIN: Final = (
     ),
 )
 
+TIMELESS: Final = AuditCase(
+    "data without a time hangs, whose producer's clock is behind",
+    "init tx 7; clock now; wait -9000000; add a; send a; clock =now; prepare commit; mark a; complete; send a",
+    (f"violation txn.registered_before_data a-0@2, tx, {UNREGISTERED}",),
+    held=("epoch 0 (tx), since 1970-01-01 00:16:40.0",),
+    change=data_at(-1),
+)
+
 TWO_FAULTS: Final = each_version(
     AuditCase(
         "a marker is missing, and a fenced producer wrote behind its data",
@@ -435,6 +456,7 @@ CASES: Final = (
     *NEVER_ABORTED,
     *GIVEN_AGAIN,
     *TWO_FAULTS,
+    TIMELESS,
     *WIDE,
     *ENDED_BY,
     *FENCED_AGAIN,
