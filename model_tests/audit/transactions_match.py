@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -74,6 +74,9 @@ def match(
         return [ABSENT] * len(markers)
     rows, known = [marker_of(marker) for marker in markers], _candidates(transactions)
     by_time = _by_time(rows, known, empty)
+    rises = all(one < following for one, following in pairwise(by_time))
+    if rises and _agrees(by_time, rows, known, whole=whole, until=max(by_time)):
+        return by_time  # the markers of the last ones may be missing, or may have come after the log was copied
     if _agrees(by_time, rows, known, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:
         return by_time
     strays = _strays(rows, [marker.leader_epoch for marker in markers], known, _candidates(others))
@@ -102,16 +105,22 @@ def _candidates(transactions: Iterable[CoordinatorTransaction]) -> list[_Candida
 
 
 def _agrees(
-    numbers: Sequence[int], markers: Sequence[PartitionMarker], known: Sequence[_Candidate], *, whole: bool
+    numbers: Sequence[int],
+    markers: Sequence[PartitionMarker],
+    known: Sequence[_Candidate],
+    *,
+    whole: bool,
+    until: int | None = None,
 ) -> bool:
-    """Each marker has a transaction of its epoch and outcome, and no completed transaction is left out."""
+    """Each marker has a transaction of its epoch and outcome, and no completed one is left out, up to a number."""
     if not all(
         number != ABSENT and is_of(known[number].outcome, marker) and has_outcome_of(known[number].outcome, marker)
         for marker, number in zip(markers, numbers, strict=True)
     ):
         return False
     first = 0 if whole else min(numbers, default=len(known))
-    return {number for number, one in enumerate(known) if one.owes and number >= first} <= set(numbers)
+    owing = {number for number, one in enumerate(known) if one.owes and number >= first}
+    return {number for number in owing if until is None or number <= until} <= set(numbers)
 
 
 def _strays(

@@ -181,6 +181,12 @@ COMPLETED: Final = (
         version=2,
         starts={"a": 1},
     ),
+    AuditCase(
+        "the same where one epoch has both transactions: the time of the marker says whose it is",
+        "init tx 7; txn a b; add a b; send a b; send a; prepare commit; mark b; complete; txn b",
+        ("violation txn.marker_once a-0@2, tx, WriteTxnMarkers",),
+        starts={"a": 1},
+    ),
     *(
         AuditCase(
             f"the marker came after the copy, in which a client's time is a century ahead, {where}",
