@@ -16,7 +16,7 @@ from spec.vocabulary import ABSENT
 
 Digests = npt.NDArray[np.uint64]
 
-_MOST_BLOCKS: Final = 256
+MOST_BLOCKS: Final = 256
 _NARROWEST: Final = 64
 """Digests of a log, at most: what is sent of a replica is some KiB however long it is. The narrowest block has so many
 offsets; blocks double in width until there are few enough."""
@@ -101,7 +101,7 @@ def summarized(
         log_end: log end offset.
         cleaned_to: below it the cleaner may have been, so that replicas may differ.
     """
-    width = _width(log_end)
+    width = max(_width(log_end), blocks.width)
     return ReplicaSummary(
         first=log.segments[0].base,
         begin=max(log.segments[0].base, log_start, cleaned_to),
@@ -157,8 +157,8 @@ def epoch_runs_joined(
 
 
 def blocks_of(batches: Batches) -> Blocks:
-    """The digests of a log, or of a part of one."""
-    width = _width(int(batches.last_offset[-1]) + 1 if len(batches) else 0)
+    """The digests of a log, or of a part; of a broken one, not the last batch may have the largest offset."""
+    width = _width(int(batches.base_offset.max()) + 1 if len(batches) else 0)
     return Blocks(width, _blocks(batches, width))
 
 
@@ -174,7 +174,7 @@ def blocks_added(first: Blocks, second: Blocks) -> Blocks:
 
 def _width(log_end: int) -> int:
     width = _NARROWEST
-    while log_end > width * _MOST_BLOCKS:
+    while log_end > width * MOST_BLOCKS:
         width *= 2
     return width
 

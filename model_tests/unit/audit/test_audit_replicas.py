@@ -1,6 +1,8 @@
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from model_tests.audit.log import audit_log, read_log, surroundings
 from model_tests.audit.losses import Loss
 from model_tests.audit.partition_verdict import VERDICT
 from model_tests.audit.recorded import CLUSTER
-from model_tests.audit.replica import ReplicaSummary, blocks_of, coarser, epoch_runs, summarized
+from model_tests.audit.replica import MOST_BLOCKS, ReplicaSummary, blocks_of, coarser, epoch_runs, summarized
 from model_tests.audit.replicas import Copy, compare
 from model_tests.audit.replicas_difference import first_difference
 from model_tests.histories.severity import Severity
@@ -99,6 +101,18 @@ def test_digests_of_neighbours_add_up(blocks: list[int], wanted: int) -> None:
 
     assert len(joined) == -(-len(blocks) * 64 // wanted)
     assert sum(joined.tolist()) % 2**64 == sum(blocks) % 2**64
+
+
+def test_an_offset_far_beyond_the_last_one_takes_no_memory(tmp_path: Path) -> None:
+    """Where it is not the last batch that has it, as in segments that do not follow each other."""
+    written(tmp_path / "a-0", [2, 3, 4])
+    (log,) = list_logs([str(tmp_path / "a-0")]).logs
+    batches, _ = read_log(log)
+
+    blocks = blocks_of(replace(batches, base_offset=np.array([2**60, 2, 5])))
+    summarized_blocks = summarized(log, blocks, epoch_runs(batches), 0, 9, 0).blocks
+
+    assert 2 <= len(summarized_blocks) <= MOST_BLOCKS
 
 
 def test_what_a_task_sends_of_a_cluster_is_what_it_found(recordings: Path) -> None:
