@@ -110,7 +110,8 @@ def _finding(segment: int, severity: Severity, unlisted: Sequence[Unlisted], mes
     remedy = REMEDY.format(segment=f"{segment:020}")
     others = tuple(sorted({one.producer_id for one in unlisted}))
     fields = (offset, producer, epoch, message)
-    return Finding(rules.LSO_ABORTED_INDEX, severity, *fields, remedy=remedy, others=others)
+    follows = (unlisted[0].last,) if len(unlisted) == 1 else ()
+    return Finding(rules.LSO_ABORTED_INDEX, severity, *fields, remedy=remedy, others=others, follows=follows)
 
 
 def _shared(values: Iterable[int]) -> int:

@@ -54,10 +54,11 @@ class Finding(BrokenRule):
 
     def causes(self, explained: Sequence["Finding"]) -> "Finding":
         """The same as the cause of others, and of what these have caused."""
-        producers = (one.producer_id for one in explained if one.producer_id not in (self.producer_id, ABSENT))
+        producers = (each for one in explained for each in (one.producer_id, *one.others))
+        others = (each for each in producers if each not in (self.producer_id, ABSENT))
         return replace(
             self,
-            others=tuple(dict.fromkeys((*self.others, *producers))),
+            others=tuple(dict.fromkeys((*self.others, *others))),
             until=max(self.until, *(one.until for one in explained)) if explained else self.until,
             consequences=(*self.consequences, *(each for one in explained for each in one.alone())),
         )

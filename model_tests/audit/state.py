@@ -203,7 +203,8 @@ class _Snapshot:
                 self.result.doubt(why, self._offset(says), f"{self.name}, producer {producer}")
             return
         values = "; ".join(f"{_WORDS[name]} {says[name]}, the log {logged[name]}" for name in wrong)
-        follows = *self._last(link), says["last_offset"] - says["offset_delta"], logged["txn_first_offset"]
+        newest = (one["last_offset"] - one["offset_delta"] for one in (says, logged))
+        follows = *self._last(link), *newest, logged["txn_first_offset"]
         self._violation(producer, says, f"says {values}", follows=follows)
 
     def _last(self, link: int) -> tuple[int, ...]:
@@ -353,7 +354,8 @@ def _reported(snapshot: DerivedFile, wrong: Sequence[SnapshotMismatch], snapshot
         message += f"; all is as in {Path(twin.path).name}: the one of them was copied to the other's name"
     fields = (first.offset, ABSENT, ABSENT, message)
     others = tuple(sorted({one.producer_id for one in wrong}))
-    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *fields, others=others)
+    follows = tuple(at for one in wrong for at in one.follows) if twin is None else ()
+    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *fields, others=others, follows=follows)
 
 
 def _other_id(wrong: Sequence[SnapshotMismatch]) -> tuple[SnapshotMismatch, SnapshotMismatch] | None:

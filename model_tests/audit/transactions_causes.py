@@ -6,7 +6,7 @@ repair only has to name the cause (`model_tests.audit.diagnosis`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -212,21 +212,41 @@ def _beside(held: Held, _: int, runs: Sequence[DataRun]) -> Iterator[Caused]:
             yield cause, frozenset(of)
 
 
-def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> frozenset[int]:
-    """Offsets of what is broken: batches, and the first batch of a transaction that lacks its marker."""
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """Offsets of what a finding has broken.
+
+    Attributes:
+        batches: batches, and the first batch of a transaction that lacks its marker.
+        rest: those behind a broken batch in its transaction.
+    """
+
+    batches: frozenset[int]
+    rest: range
+
+    def has(self, offsets: Iterable[int]) -> bool:
+        """Whether one of the offsets is among them."""
+        return any(offset in self.batches or offset in self.rest for offset in offsets)
+
+
+def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> _Broken:
     whose = {cause.producer_id, *cause.others}
     own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]
     latest = {run.producer_id: run.marker for run in sorted(own, key=lambda one: one.first_offset)}
     begun = (run.first_offset for run in own if run.marker == latest[run.producer_id])
-    return frozenset((cause.offset, *cause.found_at, *begun))
+    marker = next((run.marker for run in own if cause.offset <= run.last_offset), None)
+    together = (run for run in runs if run.producer_id == cause.producer_id and run.marker == marker)
+    end = max((run.last_offset for run in together), default=cause.offset)
+    return _Broken(frozenset((cause.offset, *cause.found_at, *begun)), range(cause.offset, end + 1))
 
 
-def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
+def _follows(one: Finding, cause: Finding, broken: _Broken) -> bool:
     """Whether a finding is a mere consequence of what another has broken."""
-    if broken.isdisjoint(one.follows):
+    if not broken.has(one.follows):
         return False
     lacks_marker = cause.until != ABSENT or cause.rule is rules.SEQ_WELL_FORMED
-    own = one.producer_id in (cause.producer_id, *cause.others) and cause.rule not in _BESIDE
+    about = {one.producer_id} if one.producer_id != ABSENT else set(one.others)
+    own = not about.isdisjoint((cause.producer_id, *cause.others)) and cause.rule not in _BESIDE
     return own or lacks_marker or not set(cause.found_at).isdisjoint(one.follows)
 
 

@@ -178,6 +178,21 @@ def entry(*follows: int, at: int = 20) -> Finding:
 
 
 BESIDE: Final = (
+    CauseCase(
+        "a snapshot behind a later batch of the transaction", (BROKEN, snapshot(8)), (), (20,), (run(5, 0), run(9, 0))
+    ),
+    CauseCase(
+        "a snapshot behind the next transaction", (BROKEN, snapshot(12)), runs=(run(5, 0), run(9, 0), run(12, 1))
+    ),
+    CauseCase(
+        "a snapshot that differs in two producers",
+        (BROKEN, finding(rules.SEQ_STATE_RECOVERABLE, 20, producer=ABSENT, others=(7, 9), follows=(5,))),
+        explained=(20,),
+    ),
+    CauseCase(
+        "a snapshot that differs in two others",
+        (BROKEN, finding(rules.SEQ_STATE_RECOVERABLE, 20, producer=ABSENT, others=(8, 9), follows=(5,))),
+    ),
     CauseCase("a snapshot behind a broken batch", (BROKEN, snapshot(5)), explained=(20,)),
     CauseCase("a snapshot of another producer", (BROKEN, snapshot(5, producer=9))),
     CauseCase(
