@@ -288,10 +288,11 @@ _OF_IDENTITIES: Final = (rules.IDS_UNIQUE, rules.IDS_IDENTITY_NEVER_REPEATS, rul
 def diagnose_across(
     logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
 ) -> tuple[list[tuple[Finding, ...]], list[list[tuple[Finding, BrokenRule]]]]:
-    """The findings of each log that none of another log explains; and what is explained there, with its cause.
+    """The findings of each log that none of another kind explains; and what is explained there, with its cause.
 
     An identity that a coordinator handed out twice breaks its producer's history wherever it writes. A wrong marker is
-    in one replica only: the others differ from it there.
+    in one replica only: the others differ from it there. What it makes of a transaction, or that it is missing, is not
+    what the client was answered.
     """
     placed = [(log, one) for log, own in zip(logs, findings, strict=True) for one in own]
     sure = [(log, one) for log, one in placed if one.severity is Severity.VIOLATION]
@@ -301,6 +302,11 @@ def diagnose_across(
     markers = {_at(log, one): one for log, one in sure if _is_of_marker(one) and not causes.get((log.path, one))}
     differ = [(log, one) for log, one in placed if one.rule is rules.REPL_PREFIX_AGREEMENT]
     causes |= {(log.path, one): markers.get(_at(log, one)) for log, one in differ}
+    answers = [(log, one) for log, one in sure if one.rule is rules.TXN_CLIENT_VERDICT]
+    of_markers = [(log, one) for log, one in sure if one.step == Api.WRITE_TXN_MARKERS] if answers else []
+    for log, one in answers:
+        own = (cause for at, cause in of_markers if at is log and _is_end_of(log, cause, one))
+        causes[log.path, one] = next(own, None)
     left: list[tuple[Finding, ...]] = []
     explained: list[list[tuple[Finding, BrokenRule]]] = []
     for log, own in zip(logs, findings, strict=True):
@@ -316,6 +322,18 @@ def _hands_out(log: AuditedTransactionLog, one: Finding) -> bool:
 
 def _is_of_marker(one: Finding) -> bool:
     return one.step == Api.WRITE_TXN_MARKERS and one.until == ABSENT
+
+
+def _is_end_of(log: AuditedTransactionLog, cause: Finding, one: Finding) -> bool:
+    """Whether a finding is about the marker that ends the data of another one, or should end it."""
+    if cause.transactional_id != one.transactional_id or log.verdict.reported is None:
+        return False
+    here = log.verdict.reported.here
+    number = next((number for number, each in enumerate(here.markers) if each.offset == cause.offset), ABSENT)
+    ended = (run for run in here.runs if run.marker == number != ABSENT)
+    return cause.offset <= one.offset <= cause.until or any(
+        run.first_offset <= one.offset <= run.last_offset for run in ended
+    )
 
 
 def _at(log: AuditedTransactionLog, one: Finding) -> tuple[str, str, int, int]:

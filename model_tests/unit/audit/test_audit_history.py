@@ -12,6 +12,7 @@ from model_tests.common.reports import NOTHING_JUDGED, BadInput
 from model_tests.histories.as_journal import ReportedEnd
 from model_tests.histories.form import Form
 from model_tests.histories.reading import read_history
+from model_tests.unit.audit.stories import cluster_of
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.audited_histories import PRODUCER, ack, begin, both, ended, reported
 from model_tests.unit.support.judged_transactions import A, B, begun, found
@@ -46,6 +47,31 @@ def test_another_outcome_than_the_client_was_reported_is_found(
     events[event] = {**events[event], "ev": "abort" if events[event]["ev"] == "commit" else "commit"}
 
     assert judged(tmp_path, begun(), events) == [("txn.client_verdict", place, offset)]
+
+
+@pytest.mark.parametrize(
+    ("marks", "kept", "rule"),
+    [("mark a; mark b abort", 9, "txn.atomic"), ("mark a b", 2, "txn.marker_once")],
+    ids=["a marker has the other outcome", "data and marker are lost"],
+)
+def test_what_a_marker_does_is_the_cause_of_what_the_client_was_not_answered(
+    tmp_path: Path, marks: str, kept: int, rule: str
+) -> None:
+    """One finding: at the marker, with the records of the client as its consequence."""
+    cluster = cluster_of(f"init tx 7; txn a b; add a b; send a b; prepare commit; {marks}; complete", version=2)
+    del cluster.logs[B][kept:]
+    events = [PRODUCER, *(each for number in (1, 2) for each in committed(number))]
+
+    report = run([cluster.write(tmp_path / "logs")], history=reported(events, tmp_path / "journal.gz"))
+
+    assert [(one.rule.id, place.topic) for place, one in report.findings] == [(rule, "b")]
+    assert [one.rule.id for _, one, _ in report.consequences] == ["txn.client_verdict"]
+
+
+def committed(number: int) -> list[dict[str, Any]]:
+    """What the client of a transaction of one record in A and in B saw."""
+    acks = [ack(number, partition, 2 * number - 2) for partition in (A, B)]
+    return [begin(number), *acks, ended(number, "commit")]
 
 
 def test_an_acknowledged_record_that_is_not_there_is_found(tmp_path: Path) -> None:
