@@ -305,8 +305,8 @@ def diagnose_across(
     answers = [(log, one) for log, one in sure if one.rule is rules.TXN_CLIENT_VERDICT]
     of_markers = [(log, one) for log, one in sure if one.step == Api.WRITE_TXN_MARKERS] if answers else []
     for log, one in answers:
-        own = (cause for at, cause in of_markers if at is log and _is_end_of(log, cause, one))
-        causes[log.path, one] = next(own, None)
+        ends = (cause for at, cause in of_markers if at is log and _is_end_of(log, cause, one))
+        causes[log.path, one] = next(ends, None)
     left: list[tuple[Finding, ...]] = []
     explained: list[list[tuple[Finding, BrokenRule]]] = []
     for log, own in zip(logs, findings, strict=True):
