@@ -220,12 +220,13 @@ class _Reader:
         batch: the one whose records are being read.
         offset: the next one; -1 where nothing was read of this file.
         position: of the next batch in its file; -1 where that is not known.
+        beyond: the line and the offset of the last record whose batch is missing.
         waiting: lines that may be part of a value.
     """
 
     def __init__(self) -> None:
         self.batch: DumpedBatch | None = None
-        self.offset, self.position = ABSENT, 0
+        self.offset, self.position, self.beyond = ABSENT, 0, (0, ABSENT)
         self.waiting: list[_DumpedLine] = []
 
     def take(self, dumped: _DumpedLine) -> Iterator[Dumped]:
@@ -242,7 +243,7 @@ class _Reader:
     def end(self) -> Iterator[Dumped]:
         """The text ends."""
         yield from self._believed()
-        yield from self._ended()
+        yield from self._closed()
 
     def _believed(self) -> Iterator[Dumped]:
         waiting, self.waiting = self.waiting, []
@@ -287,9 +288,16 @@ class _Reader:
                 yield UnreadPart(entry.line, *((_FAILED, words, max(self.offset, 0)) if failed else (_INVALID, words)))
 
     def _begun(self, line: int, name: str) -> Iterator[Dumped]:
-        yield from self._ended()
-        self.offset, self.position = ABSENT, 0
+        yield from self._closed()
+        self.offset, self.position, self.beyond = ABSENT, 0, (0, ABSENT)
         yield DumpedFile(line, name)
+
+    def _closed(self) -> Iterator[Dumped]:
+        """Everything of a file was read, but for batches whose records alone are there."""
+        yield from self._ended()
+        line, last = self.beyond
+        if last >= max(self.offset, 0):
+            yield UnreadPart(line, LEFT_OUT, f"up to offset {last}", self.offset, last)
 
     def _ended(self) -> Iterator[Dumped]:
         """The batch before has all its records."""
@@ -319,13 +327,14 @@ class _Reader:
 
     def _record(self, dumped: _DumpedLine) -> None:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
-        if self.batch is None:
+        offset = dumped.number("offset")
+        if self.batch is None or offset > self.batch.header.last_offset:
+            self.beyond = max(self.beyond, (dumped.entry.line, offset))
             return
         reported, header = dumped.fields, self.batch.header
-        offset = dumped.number("offset")
         before = self.batch.records[-1].offset if self.batch.records else header.base_offset - 1
-        if offset >= 0 and not before < offset <= header.last_offset:
-            return  # of another batch, or there twice
+        if offset >= 0 and offset <= before:
+            return  # there twice
         self.batch.records.append(DumpedRecord(offset, reported.get("key", ""), reported.get("payload", "")))
         if "coordinatorEpoch" in reported and (marker := reported.get("endTxnMarker", "")):
             self.batch.header = header._replace(attributes=header.attributes | CONTROL)

@@ -159,6 +159,8 @@ def _printed(text: str) -> Mapping[str, Any]:
     """What was printed of a value; its version is in JSON alone."""
     if text.startswith("{"):
         return _object(text)
+    if text.startswith("TransactionMetadata(") and text.count("(") > text.count(")"):
+        raise ValueError("it is cut")
     offset = _OFFSET.match(text)
     return dict(reversed(_FIELDS.findall(text))) | ({"offset": offset[1]} if offset else {})
 
