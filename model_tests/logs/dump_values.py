@@ -135,14 +135,13 @@ def read_value(record: DumpedRecord) -> Decoded | None:
 
 def _read(key: Mapping[str, Any], value: Mapping[str, Any] | None) -> Decoded:
     if "transactionalId" in key:
-        return Decoded(
-            str(key["transactionalId"]), _state(value) if value else None, whole=not value or "version" in value
-        )
+        state = None if value is None else _state(value)
+        return Decoded(str(key["transactionalId"]), state, whole=value is None or "version" in value)
     if (version := int(key.get("version", group_record.OFFSET_KEYS[0]))) not in group_record.OFFSET_KEYS:
         return Decoded(version, None)
     place = TopicPartition(str(key["topic"]), int(key["partition"]))
     offset = None
-    if value:
+    if value is not None:
         offset = group_record.OffsetValue(Offset(int(value["offset"])), str(value.get("metadata") or ""))
     return Decoded(group_record.OffsetKey(str(key["group"]), place), offset)
 

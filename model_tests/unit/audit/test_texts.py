@@ -144,6 +144,30 @@ def test_parts_of_a_log_in_several_texts_are_of_one_log(control: dict[str, str],
     assert read(report) == {STATES: (7, 7, ABSENT)}
 
 
+def test_records_whose_batches_are_missing_show_how_far_the_log_goes(control: dict[str, str], tmp_path: Path) -> None:
+    """What was decided there is not known."""
+    kept = control["states.txt"].splitlines()
+    del kept[-2]
+    (tmp_path / "states.txt").write_text("\n".join(kept))
+
+    report = run([tmp_path])
+
+    assert read(report) == {STATES: (6, 6, ABSENT)}
+    assert ["batches are not in the text (up to offset 6)" in part.message for part in report.missing] == [True]
+
+
+@pytest.mark.parametrize("end", [", txnLastUpdateTimestamp=170", ", txnLastUpdateTimestamp="])
+def test_a_state_of_a_consumer_that_is_cut_has_no_time(posted: Path, tmp_path: Path, end: str) -> None:
+    """The rest of a number may be missing."""
+    text = (posted / "23-console-formatter" / "states.txt").read_text()
+    (tmp_path / "states.txt").write_text(text[: text.rindex(", txnLastUpdateTimestamp=")] + end)
+
+    report = run([tmp_path])
+
+    assert found(report) == ()
+    assert ["cannot be read" in part.message for part in report.missing] == [False, True]
+
+
 def test_a_state_of_a_consumer_that_cannot_be_read_is_missing(posted: Path, tmp_path: Path) -> None:
     """It is not passed over: what comes after would be no transition that is allowed."""
     text = (posted / "23-console-formatter" / "states.txt").read_text()
