@@ -24,10 +24,10 @@ from spec.vocabulary import ABSENT, Epoch, LeaderEpoch, Offset, ProducerId, Sequ
 
 _FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}((?:true|false)\b|[^\s<\"',;|]+)")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
-_VALUES: Final = re.compile(r"\s{1,99}(key|payload):\s")
+_VALUES: Final = re.compile(r"\s(key|payload):\s")
 """Behind the fields of a line; what comes then may look like fields."""
 
-_TYPESET: Final = re.compile(r"-(?<=[a-zA-Z]-)\s*(?=[a-z])|[`*]|[.,](?<=\d[.,])(?=\d{3}(?!\d))")
+_TYPESET: Final = re.compile(r"[-`*.,](?:(?<=[a-zA-Z]-)\s*(?=[a-z])|(?<=[`*])|(?<=\d[.,])(?=\d{3}(?!\d)))")
 """Where a word is broken that is longer than the rest of a line, marks of Markdown, and what is between digits in
 groups; the tool has none of these."""
 
