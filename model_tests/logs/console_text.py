@@ -50,15 +50,13 @@ class ConsumedRecords:
 
     def __init__(self) -> None:
         self.batches: dict[str, list[DumpedBatch]] = {}
-        self._seen: dict[str, dict[Decoded | None, None]] = {}  # the newest last
+        self._seen: dict[str, dict[int, None]] = {}  # hashes of records, that of the newest last
 
     def take(self, entry: DumpEntry) -> bool:
         """Read a line, if it is one of a consumer."""
         place = _KCL_PLACE.match(entry.text) if entry.kind is DumpLine.KCL else None
-        records = (
-            [_of_kcl(entry.text, int(place[3]))] if place else [DumpedRecord(ABSENT, *each) for each in _printed(entry)]
-        )
-        for record in records:
+        records = (DumpedRecord(ABSENT, *each) for each in _printed(entry))
+        for record in [_of_kcl(entry.text, int(place[3]))] if place else records:
             read = read_value(record)
             named = read or read_value(replace(record, payload=""))  # whose it is, where no more can be read
             if partition := "-".join(place.group(1, 2)) if place else partition_of(named):
@@ -66,11 +64,12 @@ class ConsumedRecords:
         return entry.kind in CONSOLE
 
     def _add(self, partition: str, line: int, record: DumpedRecord, read: Decoded | None) -> None:
-        seen = self._seen.setdefault(partition, {})
-        if read is not None and (read in seen if read.value is not None else read == next(reversed(seen), None)):
+        seen, written = self._seen.setdefault(partition, {}), hash(read or record)
+        newest = next(reversed(seen), None)
+        if written == newest or (written in seen and read is not None and read.value is not None):
             return  # the line is there twice: none but a deletion is written twice
         own = self.batches.setdefault(partition, [])
-        seen[read] = seen.pop(read, None)
+        seen[written] = seen.pop(written, None)
         offset = record.offset if record.offset >= 0 else len(own) + 1
         found = _TIME.search(record.payload)
         header = unknown_header(offset, offset, 1, int(found[1]) if found else ABSENT)

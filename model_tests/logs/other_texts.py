@@ -53,10 +53,7 @@ _PACKED: Final = "files of a broker's log, packed: unpack them, and give the dir
 _USES: Final = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (
-            r'^\{(?=.*"trace": ?\d)(?=.*"step": ?\d).*"api": ?"',
-            _TRACE,
-        ),
+        (r'^\{(?=.*"trace": ?\d)(?=.*"step": ?\d).*"api": ?"', _TRACE),
         (r'^\{"id": ?"[^"]*", ?"family": ?"', "recorded sessions of a broker: eos conform judges them"),
         (
             r'^\{"profile": ?"[^"]*", ?"transaction_version": ?\d.*"topics": ?\{',

@@ -58,7 +58,7 @@ _HEX: Final = re.compile(rb"[0-9a-f]{7,8}:?[ \t]+((?:(?:[0-9a-f]{2}){1,2} {1,2})
 _CHUNKED: Final = re.compile(
     rb"HTTP/1\.1 \d+ [^\r\n]*\r?\n(?:[\w-]+: [^\r\n]*\r?\n)*Transfer-Encoding: chunked\r?\n", re.I
 )
-_CHUNK: Final = re.compile(rb"([0-9a-f]{1,8})[;\s]", re.I)
+_CHUNK: Final = re.compile(rb"([0-9a-f]{1,6})[;\s]", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def in_base64(file: TextFile) -> list[TextFile]:
 
 def _decoded(text: bytes) -> bytes:
     try:
-        return b64decode(re.sub(rb"[\s>]", b"", text))
+        return b64decode(text)  # whatever is between its letters
     except Error:
         return b""
 
