@@ -22,7 +22,7 @@ from model_tests.audit.transaction_findings import (
 )
 from model_tests.audit.transactions_join import LogIndex, MarkedData, ProducerTransactions
 from model_tests.audit.transactions_rows import broken, marker_of, outcome_of
-from model_tests.audit.transactions_summary import AuditedMarker, DataRun, appended_ms
+from model_tests.audit.transactions_summary import AuditedMarker, DataRun
 from model_tests.audit.without_coordinator_log import by_complete_record, judge_alone, judge_behind_hole
 from model_tests.histories.severity import Severity
 from spec import rules
@@ -60,7 +60,7 @@ DOUBTS: Final = MappingProxyType(
 def is_later(producer: ProducerTransactions, identity: HeldProducerId, known_until_ms: int) -> bool:
     """Whether markers or data of the producer came after its coordinator's log was copied."""
     ended = any(one.marker.timestamp > identity.known_until_ms for one in producer.loose)
-    return ended or any(appended_ms(at.summary, run) > known_until_ms for at, run, _ in producer.loose_runs)
+    return ended or any(run.appended_ms > known_until_ms for _, run, _ in producer.loose_runs)
 
 
 def judge_loose(
@@ -100,7 +100,7 @@ def judge_loose(
 def _data_of(place: LogIndex, run: DataRun, known_until_ms: int) -> OrphanData:
     """Data without a marker as the decisions take it, by its own log."""
     return OrphanData(
-        appended_ms(place.summary, run),
+        run.appended_ms,
         offsets=place.topic == OFFSETS_TOPIC,
         end_lost=place.summary.tail_lost or place.behind,
         known_until_ms=known_until_ms,

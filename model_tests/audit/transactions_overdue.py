@@ -10,7 +10,7 @@ from model_tests.audit.times import clock, span
 from model_tests.audit.transaction_findings import Located, abort_command, located, outcome_word
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
-from model_tests.audit.transactions_summary import DataRun, PartitionTransactions, appended_ms
+from model_tests.audit.transactions_summary import DataRun, PartitionTransactions
 from model_tests.common.reports import listed
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import TOPIC
@@ -212,7 +212,7 @@ def times_of(summary: PartitionTransactions, run: DataRun) -> tuple[int, int, st
 
     Markers have times of brokers. Timestamps of data are the clients' to set.
     """
-    since = appended_ms(summary, run)
+    since = run.appended_ms
     after = max((one.timestamp for one in summary.markers if one.offset > run.last_offset), default=ABSENT)
     return (
         (since, after, "by the markers behind it")

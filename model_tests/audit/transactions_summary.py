@@ -1,7 +1,7 @@
 """The transactions of one partition, small enough to be sent: data by producer, epoch and marker, and the markers."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,11 +11,14 @@ from model_tests.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.audit.findings import OpenTransaction
 from model_tests.audit.holes import Holes, Surroundings
 from model_tests.audit.partial_log import Condensed
-from model_tests.audit.pieces import is_marker, runs_of
+from model_tests.audit.pieces import Pieces, is_marker, runs_of
 from model_tests.logs.kafka_log_batches import Batches, Integers
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec.protocol.ids import LARGEST_TIMEOUT
 from spec.vocabulary import ABSENT
+
+_NEVER: Final = 2**62
+"""A time, in milliseconds, that is later than any."""
 
 _MOST_PLACES: Final = 256
 """Changes of leader and unreadable places that are kept apart; beyond, one place stands for all that follow."""
@@ -26,7 +29,9 @@ class DataRun:
     """Data of one producer and epoch up to a marker, or up to the end of the log.
 
     Attributes:
+        first_ms: the time of its first batch, which clients set; `last_ms` that of the last.
         marker: number of the marker that ends it, -1 where there is none.
+        appended_ms: when it was appended: its first time, within those of the markers around it.
     """
 
     producer_id: int
@@ -37,6 +42,7 @@ class DataRun:
     first_ms: int
     last_ms: int
     marker: int
+    appended_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +113,12 @@ def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: in
     """
     batches = log.rows
     ranks = batches.leader_epoch[1:] != batches.leader_epoch[:-1]
-    runs, markers = _runs(log), _markers(batches, np.flatnonzero(is_marker(batches)))
-    ahead_ms = _ahead_ms(runs, markers)
+    markers = _markers(batches, np.flatnonzero(is_marker(batches)))
+    runs, ended_by = _runs(log)
+    late_ms = _late_ms(runs, ended_by, markers)
+    ahead_ms = int(_ahead_ms(late_ms, np.zeros_like(late_ms))[0])
     return PartitionTransactions(
-        runs=runs,
+        runs=_with_times(runs, ended_by, late_ms, markers),
         markers=markers,
         begin=max(around.first_base, around.log_start, 0),
         end=log_end,
@@ -134,28 +142,34 @@ def _times_at(batches: Batches, end: int, ahead_ms: int) -> list[int]:
     return [at_ms - ahead for at_ms, ahead in timed if at_ms >= 0 and at_ms - ahead <= now_ms]
 
 
-def _ahead_ms(runs: Iterable[DataRun], markers: Sequence[AuditedMarker]) -> int:
-    """By how much clocks of clients are ahead of those of brokers at least; below 0 where they are behind.
+def _late_ms(runs: Pieces, ended_by: Integers, markers: Sequence[AuditedMarker]) -> Integers:
+    """By how much the last time of each run is later than that of its marker; far below 0 where it has none."""
+    time_ms = np.array([one.timestamp for one in markers], np.int64)
+    late_ms = np.full(len(runs), -_NEVER, np.int64)
+    ended = np.flatnonzero((ended_by != ABSENT) & (runs.last_ms >= 0))
+    late_ms[ended] = runs.last_ms[ended] - time_ms[ended_by[ended]]
+    return late_ms
+
+
+def _ahead_ms(late_ms: Integers, whose: Integers) -> Integers:
+    """By how much the clock of each client is ahead of those of brokers at least; below 0 where it is behind.
 
     Data is appended before the marker that ends it, and no longer before it than a transaction may take.
+
+    Args:
+        late_ms: of each run.
+        whose: number of the client of each.
     """
-    ended = (run for run in runs if run.marker != ABSENT and run.last_ms >= 0)
-    most = max((run.last_ms - markers[run.marker].timestamp for run in ended), default=0)
-    return 0 if -LARGEST_TIMEOUT <= most <= 0 else most
-
-
-def appended_ms(summary: PartitionTransactions, run: DataRun) -> int:
-    """When data was appended: by its own time, which clients set, within those of the markers around it."""
-    before = max((one.timestamp for one in summary.markers if one.offset < run.first_offset), default=ABSENT)
-    behind = (one.timestamp for one in summary.markers if one.offset > run.last_offset)
-    own = (one for one in summary.runs if one.producer_id == run.producer_id)
-    at = max(run.first_ms - _ahead_ms(own, summary.markers), before) if run.first_ms >= 0 else before
-    return min(at, max(min(behind, default=at), before))
+    most = np.full(int(whose.max(initial=0)) + 1, -_NEVER, np.int64)
+    np.maximum.at(most, whose, late_ms)
+    unknown = (most == -_NEVER) | ((most >= -LARGEST_TIMEOUT) & (most <= 0))
+    ahead: Integers = np.where(unknown, 0, most)
+    return ahead
 
 
 def begun_by_brokers(opened: Sequence[OpenTransaction], summary: PartitionTransactions) -> tuple[OpenTransaction, ...]:
     """The open transactions with the time at which their first data was appended."""
-    at = {run.first_offset: appended_ms(summary, run) for run in summary.runs if run.marker == ABSENT}
+    at = {run.first_offset: run.appended_ms for run in summary.runs if run.marker == ABSENT}
     return tuple(replace(one, first_ms=at.get(one.first_offset, one.first_ms)) for one in opened)
 
 
@@ -203,14 +217,26 @@ def _markers(batches: Batches, rows: Integers) -> tuple[AuditedMarker, ...]:
     return tuple(AuditedMarker(*row) for row in zip(*(column[rows].tolist() for column in columns), strict=True))
 
 
-def _runs(log: Condensed) -> tuple[DataRun, ...]:
-    """Data that shares producer, epoch and marker, and follows each other, by its first offset."""
+def _runs(log: Condensed) -> tuple[Pieces, Integers]:
+    """Data that shares producer, epoch and marker, and follows each other, by its first offset; and its marker."""
     runs, ending = runs_of(log.pieces, log.ends)
-    if not len(runs):
-        return ()
     order = np.argsort(log.ends.offset, kind="stable")
     place = np.full(len(order) + 1, ABSENT, np.int64)
     place[order] = np.arange(len(order))
+    return runs, place[ending]
+
+
+def _with_times(
+    runs: Pieces, ended_by: Integers, late_ms: Integers, markers: Sequence[AuditedMarker]
+) -> tuple[DataRun, ...]:
+    """The runs, each with the time at which it was appended."""
+    offset = np.array([one.offset for one in markers], np.int64)
+    time_ms = np.array([one.timestamp for one in markers], np.int64)
+    before = np.append(ABSENT, np.maximum.accumulate(time_ms))[np.searchsorted(offset, runs.first)]
+    behind = np.append(np.minimum.accumulate(time_ms[::-1])[::-1], _NEVER)[np.searchsorted(offset, runs.last, "right")]
+    _, whose = np.unique(runs.producer_id, return_inverse=True)
+    own_ms = np.where(runs.first_ms >= 0, runs.first_ms - _ahead_ms(late_ms, whose)[whose], ABSENT)
+    appended_ms = np.minimum(np.maximum(own_ms, before), np.maximum(behind, before))
     columns = (
         runs.producer_id,
         runs.producer_epoch,
@@ -219,7 +245,8 @@ def _runs(log: Condensed) -> tuple[DataRun, ...]:
         runs.records,
         runs.first_ms,
         runs.last_ms,
-        place[ending],
+        ended_by,
+        appended_ms,
     )
     return tuple(DataRun(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 

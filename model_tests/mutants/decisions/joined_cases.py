@@ -194,11 +194,11 @@ CASES: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
         ),
         "data behind the last marker, after the copy": (
             ("later run", (A, 4), {**OF_IT, "marker": ABSENT}),
-            ("history", None, {"known_until_ms": 375 * SECOND - 1}),  # the time of the marker before
+            ("history", None, {"known_until_ms": 361 * SECOND - 1}),
         ),
         "data behind the last marker, just in the copy": (
             ("later run", (A, 4), {**OF_IT, "marker": ABSENT}),
-            ("history", None, {"known_until_ms": 375 * SECOND}),
+            ("history", None, {"known_until_ms": 361 * SECOND}),
         ),
         "data behind the last marker of one in doubt": (
             ("later run", (A, 4), {**OF_IT, "marker": ABSENT}),

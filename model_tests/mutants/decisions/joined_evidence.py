@@ -83,7 +83,7 @@ class JoinEvidence:
         )
         for name in partitions:
             first, count = 100 * number, len(self.markers.setdefault(name, []))
-            run = DataRun(PRODUCER, epoch, first, first + 9, 10, at + SECOND, at + 2 * SECOND, count)
+            run = DataRun(PRODUCER, epoch, first, first + 9, 10, at + SECOND, at + 2 * SECOND, count, at + SECOND)
             self.runs.setdefault(name, []).append(run)
             self.markers[name].append(AuditedMarker(PRODUCER, marked, first + 10, outcome, 3, 0, at + 15 * SECOND))
 

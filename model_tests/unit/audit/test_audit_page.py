@@ -25,9 +25,9 @@ from spec.vocabulary import ControlType
 
 HERE = PartitionTransactions(
     runs=(
-        DataRun(7, 1, 100, 149, 40, 5, 6, 0),
-        DataRun(7, 1, 151, 199, 30, 8, 9, 1),
-        DataRun(8, 0, 300, 399, 9, 9, 9, -1),
+        DataRun(7, 1, 100, 149, 40, 5, 6, 0, 5),
+        DataRun(7, 1, 151, 199, 30, 8, 9, 1, 8),
+        DataRun(8, 0, 300, 399, 9, 9, 9, -1, 9),
     ),
     markers=(
         AuditedMarker(7, 1, 150, ControlType.COMMIT.value, 3, 0, 7),

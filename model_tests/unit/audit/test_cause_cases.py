@@ -43,7 +43,7 @@ def finding(
 
 def run(offset: int, marker: int, producer: int = 7) -> DataRun:
     """Data that a marker ends."""
-    return DataRun(producer, 0, offset, offset, 1, 0, 0, marker)
+    return DataRun(producer, 0, offset, offset, 1, 0, 0, marker, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class RepairCase:
 
 MOVED: Final = replace(MARKER, producer_id=OWN, offset=25)
 MISPLACED: Final = finding(rules.TXN_MARKER_ONCE, 25, OWN)
-DATA: Final = DataRun(OTHER, 0, 13, 14, 2, 20, 21, 0)
+DATA: Final = DataRun(OTHER, 0, 13, 14, 2, 20, 21, 0, 20)
 
 BOTH: Final = (LACKING.message, ORPHAN.message)
 CASES: Final = (

@@ -31,7 +31,7 @@ KNOWN = CoordinatorTransaction(
 WHOLE = PartitionTransactions(end=20, closed=True)
 
 
-RUN = DataRun(7, 0, 12, 13, 2, 15, 15, -1)
+RUN = DataRun(7, 0, 12, 13, 2, 15, 15, -1, 15)
 
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
