@@ -1,13 +1,14 @@
 """The join: the transactions of a producer id in each partition, and in its coordinator's log."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.losses import Led
-from model_tests.audit.transactions_match import match
+from model_tests.audit.transactions_match import Times, match
 from model_tests.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
+from model_tests.logs.coordinator_log_values import Partition
 from spec.judging.judge_join import PartitionMarker
 from spec.vocabulary import ABSENT
 
@@ -120,6 +121,9 @@ class _Side:
     open: list[DataRun] = field(default_factory=list)
 
 
+_NEVER: Final = 2**62
+"""A time, in milliseconds, that is later than any."""
+
 Owned: TypeAlias = frozenset[tuple[int, int]]
 """Log and first offset of data."""
 
@@ -203,7 +207,8 @@ def _add(producer: ProducerTransactions, side: _Side) -> None:
     known = (one.known for one in producer.transactions)
     others = [one for one in known if one.decided and one.listed and name not in one.partitions]
     empty = [not one.runs for one in side.ended]
-    numbers = match(markers, [one.known for one in decided], empty, whole=whole, others=others)
+    unknown = list(_unknown([one.known for one in producer.transactions], name))
+    numbers = match(markers, [one.known for one in decided], empty, whole=whole, others=others, unknown=unknown)
     at: dict[int, int] = {}
     for place, number in enumerate(numbers):
         one = side.ended[place]
@@ -216,6 +221,16 @@ def _add(producer: ProducerTransactions, side: _Side) -> None:
     last = max(at, default=ABSENT)
     open_runs = _add_open(producer, side, here, decided[last] if last != ABSENT else None)
     _add_gaps(side, decided, at, open_runs)
+
+
+def _unknown(transactions: Sequence[CoordinatorTransaction], name: Partition) -> Iterator[Times]:
+    """When the producer may have ended transactions with a partition of which nothing, or no outcome, is known."""
+    for number, one in enumerate(transactions):
+        before, following = transactions[number - 1] if number else None, transactions[number + 1 : number + 2]
+        if one.after_hole:
+            yield before.completed_ms if before is not None else ABSENT, one.started_ms
+        if not one.decided and (one.doubtful or not one.listed or name in one.partitions):
+            yield one.started_ms, following[0].started_ms if following else _NEVER
 
 
 def _add_open(

@@ -1,9 +1,9 @@
 """Which transaction of a producer id each of its markers on a partition ends."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from spec.judging.judge_join import (
     is_of,
 )
 from spec.vocabulary import ABSENT
+
+Times: TypeAlias = tuple[int, int]
+"""Since when and until when, in milliseconds."""
 
 _LARGEST_TABLE: Final = 1_000_000
 """Cells (markers times transactions of one producer) up to which the cheapest matching is computed; else by time."""
@@ -54,6 +57,7 @@ def match(
     *,
     whole: bool = True,
     others: Sequence[CoordinatorTransaction] = (),
+    unknown: Sequence[Times] = (),
 ) -> list[int]:
     """For each marker the number of its transaction, -1 for none; both in order, `empty` markers end no data.
 
@@ -69,6 +73,7 @@ def match(
         empty: of each marker, whether it ends no data.
         whole: whether nothing of it is missing.
         others: of the producer, which have not registered the partition.
+        unknown: when the producer may have ended transactions of which nothing, or no outcome, is known.
     """
     if not markers or not transactions:
         return [ABSENT] * len(markers)
@@ -86,22 +91,29 @@ def match(
     if strays and _agrees(apart, left, known, whole=False):
         numbers = dict(zip(kept, apart, strict=True))
         return [numbers.get(place, ABSENT) for place in range(len(rows))]
-    by_cost = _by_cost(rows, known, empty, whole=whole)
+    by_cost = _by_cost(rows, known, empty, whole=whole, unknown=unknown)
     fewer = by_cost.count(ABSENT) < by_time.count(ABSENT) and not any(one.after_hole for one in known)
     return by_cost if fewer or _agrees(by_cost, rows, known, whole=whole) else by_time
 
 
-def _candidates(transactions: Iterable[CoordinatorTransaction]) -> list[_Candidate]:
+def _candidates(transactions: Sequence[CoordinatorTransaction]) -> list[_Candidate]:
     return [
         _Candidate(
-            outcome_of(one),
+            _ended(outcome_of(one), following),
             one.first_offset,
             one.prepared_ms,
             one.after_hole,
             owes=one.listed and one.completed and not one.doubtful,
         )
-        for one in transactions
+        for one, following in zip(transactions, [*transactions[1:], None], strict=False)
     ]
+
+
+def _ended(outcome: CoordinatorOutcome, following: CoordinatorTransaction | None) -> CoordinatorOutcome:
+    """A transaction whose Complete record is missing was complete before the next one began."""
+    if following is None or outcome.completed or following.started_ms < 0:
+        return outcome
+    return replace(outcome, completed=True, completed_ms=following.started_ms)
 
 
 def _agrees(
@@ -223,18 +235,23 @@ def _costs(markers: Sequence[PartitionMarker], known: Sequence[_Candidate], empt
 
 
 def _by_cost(
-    markers: Sequence[PartitionMarker], known: Sequence[_Candidate], empty: Sequence[bool], *, whole: bool
+    markers: Sequence[PartitionMarker],
+    known: Sequence[_Candidate],
+    empty: Sequence[bool],
+    *,
+    whole: bool,
+    unknown: Sequence[Times],
 ) -> list[int]:
     """The pairing in order that contradicts least."""
-    alone, costs = _alone(known), _costs(markers, known, empty)
+    alone, costs = [_alone(known, marker, unknown) for marker in markers], _costs(markers, known, empty)
     left_out = [_ALONE if one.owes else _EXCUSED for one in known]
     best = [[0.0, *accumulate(left_out if whole else [0.0] * len(known))]]
     for i in range(len(markers)):
-        row = [best[i][0] + alone[0]]
+        row = [best[i][0] + alone[i][0]]
         for j in range(len(known)):
             row.append(
                 min(
-                    best[i][j + 1] + min(alone[j + 1], costs.again[i][j]),
+                    best[i][j + 1] + min(alone[i][j + 1], costs.again[i][j]),
                     row[j] + left_out[j],
                     best[i][j] + costs.own[i][j],
                 )
@@ -243,23 +260,25 @@ def _by_cost(
     return _traced(best, costs, alone)
 
 
-def _traced(best: list[list[float]], costs: _Costs, alone: Sequence[float]) -> list[int]:
-    i, j = len(best) - 1, len(alone) - 1
+def _traced(best: list[list[float]], costs: _Costs, alone: Sequence[Sequence[float]]) -> list[int]:
+    i, j = len(best) - 1, len(best[0]) - 1
     found = [ABSENT] * i
     while i and j:
         again = costs.again[i - 1][j - 1]
         if best[i][j] == best[i - 1][j - 1] + costs.own[i - 1][j - 1]:
             i, j = i - 1, j - 1
             found[i] = j
-        elif best[i][j] == best[i - 1][j] + min(alone[j], again):
+        elif best[i][j] == best[i - 1][j] + min(alone[i - 1][j], again):
             i -= 1
-            found[i] = j - 1 if again < alone[j] else ABSENT
+            found[i] = j - 1 if again < alone[i - 1][j] else ABSENT
         else:
             j -= 1
     return found
 
 
-def _alone(known: Sequence[_Candidate]) -> list[float]:
-    """What a marker of none costs behind so many transactions: little, where those of a hole are still to come."""
+def _alone(known: Sequence[_Candidate], marker: PartitionMarker, unknown: Sequence[Times]) -> list[float]:
+    """What a marker of none costs behind so many transactions: little, where those of a hole may have been there."""
     last = max((number for number, one in enumerate(known) if one.after_hole), default=ABSENT)
+    if any(since <= marker.timestamp <= until for since, until in unknown):
+        last = len(known)
     return [_BEFORE_HOLE if number <= last else _ALONE for number in range(len(known) + 1)]

@@ -69,10 +69,8 @@ def orphan_kind(marker: OrphanMarker) -> Term:
     """The kind of the marker, by its number in `OrphanKind`."""
     never = all_of(negate(marker.has_transactions), marker.whole, negate(_is_later(marker)))
     cut = any_of(marker.later_unread, _is_later(marker))
-    unknown = any_of(
-        all_of(cut, negate(all_of(marker.during, marker.during_completed))),
-        all_of(negate(marker.during), marker.may_be_unknown),
-    )
+    ended = all_of(marker.during, marker.during_completed)
+    unknown = all_of(any_of(cut, marker.may_be_unknown), negate(ended))
     commits = marker.outcome == ControlType.COMMIT.value
     foreign = all_of(marker.owned, any_of(marker.during, marker.copied, commits))
     requested = choose(foreign, OrphanKind.FOREIGN.value, OrphanKind.UNREQUESTED.value)
