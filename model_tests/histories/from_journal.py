@@ -187,8 +187,10 @@ def _add(reading: _JournalReading, line: int, event: dict[str, Any]) -> None:
     elif kind == "ack":
         first, count = int(event["off"]), int(event.get("count", 1))
         partition, attempt = (str(event["topic"]), int(event["part"])), _attempt(reading, line, event)
-        if first < 0 or first + count - 1 > MOST or count > _TOGETHER:
-            raise ValueError(f"no offsets: {count} from {first} on")
+        if not 0 <= count <= _TOGETHER:
+            raise ValueError(f"count is {count}, and a line acknowledges {_TOGETHER:,} records at most")
+        if first < 0 or first + count - 1 > MOST:
+            raise ValueError(f"there is no offset {first} with {count - 1} behind it")
         reading.acks.extend((partition, first + each, attempt) for each in range(count))
     elif kind == "delete_topic":
         _forget(reading, event["topic"])

@@ -55,4 +55,5 @@ def test_what_cannot_be_read_is_no_violation(seed: int, version: int, tmp_path: 
 
     report = run([tmp_path], crc=True)
 
+    assert report.batches
     assert [] == [str(found) for _, found in report.findings if found.severity is Severity.VIOLATION]

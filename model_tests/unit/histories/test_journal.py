@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from model_tests.common.reports import BadInput
 from model_tests.histories.as_journal import ClientJournal
 from model_tests.histories.form import Form
 from model_tests.histories.reading import read_history
@@ -38,3 +41,28 @@ def test_a_deleted_topic_has_nothing_that_was_acknowledged_before(tmp_path: Path
         partition: acknowledged.offsets.tolist() for partition, acknowledged in journal.acknowledged.items()
     }
     assert 1 == len(journal.attempts)
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        (ack("in", -1), "no offset -1"),
+        (ack("in", 2**63), "no offset 9223372036854775808"),
+        (ack("in", 2**63 - 2, count=3), "no offset 9223372036854775806 with 2 behind it"),
+        (ack("in", 0, count=1_000_001), "count is 1000001"),
+        (ack("in", 0, count=-1), "count is -1"),
+    ],
+)
+def test_offsets_that_cannot_be_are_refused_with_their_line(tmp_path: Path, event: dict[str, object], why: str) -> None:
+    """Nothing takes memory by a number that is only written down."""
+    with pytest.raises(BadInput, match=f"line 2: .*{why}"):
+        journal_of(tmp_path, ack("in", 2**63 - 1), event)
+
+
+@pytest.mark.parametrize("number", ["first", 2**70, -4, 1.5])
+def test_a_transaction_may_have_any_name(tmp_path: Path, number: object) -> None:
+    """One that is no number of a column is shown by its line."""
+    journal = journal_of(tmp_path, {"ev": "begin", "txn": number}, {**ack("in", 5), "txn": number})
+
+    assert ["a transaction 1"] == [attempt.name for attempt in journal.attempts]
+    assert [5] == journal.acknowledged["in", 0].offsets.tolist()
