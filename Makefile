@@ -58,7 +58,6 @@ tables: python java $(STAMP) ## renew the tables of results that `make lint` cal
 	$(BIN)/python -m model_tests.probe.tabulating
 	$(BIN)/python -m model_tests.probe.planted
 	$(BIN)/python -m model_tests.mutants.decisions
-	$(BIN)/python -m model_tests.mutants.decisions.cross
 	$(BIN)/python -m model_tests.mutants.states
 
 clean: ## everything that was made, the environment too

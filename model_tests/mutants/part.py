@@ -21,6 +21,7 @@ from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.tape_runs import ANYWHERE
 from model_tests.mutants.decisions.crossing_page import CROSSING, read_cells
+from model_tests.mutants.decisions.hunting import EXPLAINED
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
 from model_tests.mutants.decisions.replayed import ALL, FEW, SOME, all_showable, kills_showable, shown, shown_cells
@@ -145,8 +146,12 @@ def evidence(effort: RunEffort) -> PartResult:
     cells = read_cells()
     of_cells = shown_cells(cells, CELLS_SAMPLE[effort])
     surviving = survivors(table)
-    again = tuple(explained_again(surviving)) if deep else ()
-    failures += tuple(f"mutant of a decision survives without a reason: {each}" for each in again if not each.why)
+    again = explained_again(surviving) if deep else ()
+    failures += tuple(
+        f"mutant of a decision survives without a reason: {each.mutant}: {each.fate} {each.place}"
+        for each in again
+        if each.fate not in EXPLAINED
+    )
     failures += complaints((DECISIONS, CROSSING, STATES))
     return PartResult(
         name="mutants",

@@ -1,35 +1,49 @@
-"""Hunt the mutants of the decisions and write the table.
+"""Try the mutants of the decisions, and write the tables.
 
-Hunted are the mutants of the decisions that are named, as `append.guards`; without names those of decisions that are
-new or have changed since; with `--all` every one.
+Tried are the mutants of decisions that are new or have changed since, and of those that are named, as `append.guards`;
+with `--all` every one. The tables are written after each layer, so that an interrupted run continues.
 """
 
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from model_tests.mutants.decisions.hunting import MutantFate, hunt_all
-from model_tests.mutants.decisions.layers import LAYERS
+from model_tests.mutants.decisions import crossing_page, table
+from model_tests.mutants.decisions.crossing import Sight
+from model_tests.mutants.decisions.layers import LAYERS, NAMING
 from model_tests.mutants.decisions.made import mutants
-from model_tests.mutants.decisions.table import TABLE, decision_of, read, write
+from model_tests.mutants.decisions.mutation_loop import MutationResults, try_mutants
 
 ALL: Final = "--all"
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Hunt, and write.
+    """Try what is missing, and write.
 
     Args:
         arguments: names of decisions, or `--all`.
     """
-    kept = () if ALL in arguments or not TABLE.path.exists() else read()
-    known = {
-        each.mutant: each for each in kept if decision_of(each) not in arguments and each.fate is not MutantFate.UNTRIED
-    }
-    listed = [each for each in mutants() if each.name not in known]
-    hunted = hunt_all(listed, LAYERS, _say) if listed else ()
-    known |= {each.mutant: each for each in hunted}
-    write(known[each.name] for each in mutants())
+    results = MutationResults() if ALL in arguments else known(arguments)
+    for _ in try_mutants(mutants(), LAYERS, results, crossed=NAMING, say=_say):
+        write(results)
+    write(results)
+
+
+def known(but: Sequence[str] = ()) -> MutationResults:
+    """The results of the tables, as far as they are about the decisions as they are now.
+
+    Args:
+        but: decisions of which everything is to be looked for again.
+    """
+    fates = {each.mutant: each for each in table.read() if each.decision not in but}
+    cells = {(each.decision, each.layer): each for each in crossing_page.read_cells() if each.decision not in but}
+    return MutationResults(fates, {key: cell for key, cell in cells.items() if cell.sight is not Sight.UNTRIED})
+
+
+def write(results: MutationResults) -> None:
+    """Write both tables."""
+    table.write(results.fates_of(mutants()))
+    crossing_page.write_cells(results.cells_of(mutants(), NAMING))
 
 
 def _say(line: str) -> None:

@@ -1,7 +1,6 @@
-"""Every decision crossed with every layer: each layer that reads it tries some of its mutants, until it detects one.
+"""One decision in one layer, which may notice that the decision is broken, or not.
 
-The hunt stops at the first layer that sees a mutant. This asks the other way round: which layers would notice if the
-decision were broken?
+A layer that reads it tries some of its mutants, until it detects one.
 """
 
 import random
@@ -15,10 +14,9 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions
-from model_tests.mutants.decisions.hunting import OF_FEW_PLACES, HuntResult, MutantFate, judged
-from model_tests.mutants.decisions.made import DecisionMutant, by_name
+from model_tests.mutants.decisions.hunting import EXPLAINED, OF_FEW_PLACES, HuntResult, judged
+from model_tests.mutants.decisions.made import DecisionMutant
 from model_tests.mutants.decisions.mutations import MutationKind
-from model_tests.mutants.decisions.table import decision_of
 from spec.rules import RULES
 
 
@@ -98,54 +96,40 @@ OF_ONE: Final[Mapping[str, CrossingEffort]] = MappingProxyType(
 """Of a layer whose places are quick, and of one where each may be minutes."""
 
 
-def candidates(table: Sequence[HuntResult]) -> Mapping[str, tuple[HuntResult, ...]]:
-    """The mutants of each decision that are no equivalents, the coarsest first; empty where there are none."""
-    of: dict[str, list[HuntResult]] = {decision_of(each): [] for each in table}
-    for each in table:
-        if each.fate in (MutantFate.KILLED, MutantFate.GAP, MutantFate.UNTRIED):
-            of[decision_of(each)].append(each)
-    rank = {kind: place for place, kind in enumerate(PLAINEST)}
-    return MappingProxyType(
-        {name: tuple(sorted(found, key=lambda f: rank[MutationKind(f.kind)])) for name, found in of.items()}
-    )
-
-
-def crossed(
+def cell_of(
+    decision: str,
     layer: str,
     occasions: Occasions,
-    table: Sequence[HuntResult],
-    known: Mapping[str, CrossingCell],
-    keep: Callable[[CrossingCell], None],
-) -> Iterator[CrossingCell]:
-    """One layer's cell of every decision, in the order of the table.
+    mutants: Sequence[DecisionMutant],
+    fates: Mapping[str, HuntResult],
+) -> CrossingCell:
+    """What a layer makes of a decision.
 
     Args:
+        decision: its name.
         layer: its name.
-        occasions: where it takes decisions.
-        table: what the hunt found; the layer tries first what it killed there.
-        known: cells that are taken over, by decision.
-        keep: called with every new one.
+        occasions: where the layer takes decisions.
+        mutants: of the decision; those that the layer has killed are tried first, then the coarsest.
+        fates: what is known of them, by their names; those that change nothing are left out.
     """
-    mutants = by_name()
-    for decision, found in candidates(table).items():
-        cell = known.get(decision)
-        if cell is None:
-            own_first = sorted(found, key=lambda each: each.layer != layer)
-            cell = _cell(decision, layer, occasions, [mutants[each.mutant] for each in own_first])
-            keep(cell)
-        yield cell
-
-
-def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[DecisionMutant]) -> CrossingCell:
     started = time.monotonic()
     cell = CrossingCell(decision, layer, Sight.UNREAD)
     if any(occasions.reads(mutant.of) for mutant in mutants):
         cell = replace(cell, sight=Sight.ALIKE)
+        in_order = _in_order(layer, mutants, fates)
         for effort, find in _ways(layer, occasions):
-            cell = _looked_for(cell, mutants, find, effort)
+            cell = _looked_for(cell, in_order, find, effort)
             if cell.sight is Sight.SEEN:
                 break
     return replace(cell, seconds=round(time.monotonic() - started, 3))
+
+
+def _in_order(
+    layer: str, mutants: Sequence[DecisionMutant], fates: Mapping[str, HuntResult]
+) -> Sequence[DecisionMutant]:
+    rank = {kind: place for place, kind in enumerate(PLAINEST)}
+    changing = (mutant for mutant in mutants if fates[mutant.name].fate not in EXPLAINED)
+    return sorted(changing, key=lambda mutant: (fates[mutant.name].layer != layer, rank[mutant.kind]))
 
 
 FindCalls: TypeAlias = Callable[[DecisionMutant], Iterator[JudgedCall]]

@@ -1,20 +1,19 @@
-"""Every mutant tried by one layer after the other, the cheapest first, until one names a rule as violated.
+"""One mutant in one layer, where some place may name a rule as violated.
 
 Of a mutant that no layer detects: is it equivalent for all inputs, or do its distinguishing inputs never occur?
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum, unique
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
+from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions
 from model_tests.mutants.decisions.equivalence import Examples, equivalent
 from model_tests.mutants.decisions.made import DecisionMutant
-from model_tests.mutants.decisions.users import above
 
 MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12, "proofs": 12, "audit": 24})
 """Places of a layer that are judged again for one mutant; of other layers all are."""
@@ -40,6 +39,10 @@ class MutantFate(StrEnum):
     UNTRIED = "not put to every layer yet"
 
 
+EXPLAINED: Final = (MutantFate.EQUIVALENT, MutantFate.UNREACHABLE)
+"""Fates that say why no layer kills a mutant."""
+
+
 @dataclass(frozen=True, slots=True)
 class HuntResult:
     """What became of one mutant.
@@ -53,12 +56,17 @@ class HuntResult:
 
     mutant: str
     kind: str
-    fate: MutantFate = MutantFate.GAP
+    fate: MutantFate = MutantFate.UNTRIED
     layer: str = ""
     place: str = ""
     rules: tuple[str, ...] = ()
     met: int = 0
     seconds: float = 0.0
+
+    @property
+    def decision(self) -> str:
+        """The name of the decision or table that the mutant is of."""
+        return self.mutant.partition(":")[0]
 
 
 def hunt(found: HuntResult, mutant: DecisionMutant, layer: str, occasions: Occasions) -> HuntResult:
@@ -97,40 +105,6 @@ def judged(mutant: DecisionMutant, place: JudgedCall) -> tuple[tuple[str, ...], 
             return (), f"{type(error).__name__}: {error}"
 
 
-Progress = Callable[[str], None]
-"""Says how far the hunt has come."""
-
-
-def hunt_all(
-    listed: Sequence[DecisionMutant], layers: Mapping[str, Callable[[], Iterator[JudgedCall]]], say: Progress
-) -> tuple[HuntResult, ...]:
-    """What became of every mutant, in their order.
-
-    Args:
-        listed: the mutants.
-        layers: how the places of each are made, which happens when the layer's turn comes.
-        say: called with every layer.
-    """
-    found = {mutant: HuntResult(mutant.name, mutant.kind) for mutant in listed}
-    about = {decision for mutant in listed for decision in (mutant.of, *above(mutant.of))}
-    examples = Examples()
-    searched: dict[str, int] = {}
-    for layer, places in layers.items():
-        occasions = watched(places(), about)
-        examples.learn(occasions, made_up=layer == MADE_UP)
-        at_large = [mutant for mutant in listed if found[mutant].fate is MutantFate.GAP]
-        say(f"{layer}: {len(occasions.seconds):,} places, {len(at_large):,} mutants undetected")
-        for mutant in at_large:
-            found[mutant] = hunt(found[mutant], mutant, layer, occasions)
-            if layer in EXHAUSTIVE and found[mutant].fate is MutantFate.GAP:
-                searched[mutant.name] = searched.get(mutant.name, 0) + len(occasions.calls.get(mutant.of, {}))
-    at_large = [mutant for mutant in listed if found[mutant].fate is MutantFate.GAP]
-    say(f"solver: {len(at_large):,} mutants undetected")
-    for mutant in at_large:
-        found[mutant] = explained(found[mutant], mutant, examples, searched.get(mutant.name, 0))
-    return tuple(found.values())
-
-
 def explained(found: HuntResult, mutant: DecisionMutant, examples: Examples, searched: int) -> HuntResult:
     """Why no layer kills a mutant: it is equivalent, or its distinguishing inputs never occur; else it is a gap."""
     started = time.monotonic()
@@ -140,7 +114,7 @@ def explained(found: HuntResult, mutant: DecisionMutant, examples: Examples, sea
         return replace(found, fate=MutantFate.EQUIVALENT, place=str(same), seconds=seconds)
     if searched and not found.met:
         return replace(found, fate=MutantFate.UNREACHABLE, place=never_reported(searched), seconds=seconds)
-    return replace(found, seconds=seconds)
+    return replace(found, fate=MutantFate.GAP, seconds=seconds)
 
 
 def never_reported(calls: int) -> str:

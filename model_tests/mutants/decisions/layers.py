@@ -23,7 +23,6 @@ from model_tests.mutants.decisions.places import (
     tested,
     traced,
 )
-from model_tests.verify.results import RunEffort
 
 SESSIONS: Final = "recorded sessions"
 SMALL_INPUTS: Final = "small inputs"
@@ -34,7 +33,7 @@ PROOFS: Final = "proofs"
 AUDIT: Final = "audit"
 TESTS: Final = "tests"
 
-SEEDS: Final = (*range(60), *range(62, 320, 4))
+SEEDS: Final = (*range(60), *range(62, 352, 4))
 """Seeds of traces: every workload under every profile, and transactions under every version that they have."""
 
 REPLICAS: Final = range(60)
@@ -85,25 +84,3 @@ NAMING: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyTy
     {name: places for name, places in LAYERS.items() if name not in (TESTS, SMALL_INPUTS)}
 )
 """The layers that name a rule, and may meet every decision: what each is crossed with."""
-
-
-MORE_SEEDS: Final = range(320, 2000)
-MORE_REPLICAS: Final = range(60, 900)
-"""Seeds of traces that are made only for the mutants which no other layer sees."""
-
-
-def more_traces() -> Iterator[JudgedCall]:
-    """Steps of more traces, which the first ones do not have."""
-    return chain(traced(MORE_SEEDS), replicated(MORE_REPLICAS))
-
-
-MORE: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
-    {
-        AUDIT: audited,
-        PROOFS: proved,
-        TRACES: more_traces,
-        SESSIONS: partial(recorded, 1),
-        SEARCHES: partial(searched, RunEffort.DEFAULT),
-    }
-)
-"""More places of the layers that name a rule, for mutants that only tests see."""

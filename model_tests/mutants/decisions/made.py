@@ -46,6 +46,11 @@ class DecisionMutant:
     edit: Edit | None = None
     table: tuple[ModuleType, str, object] | None = None
 
+    @property
+    def decision(self) -> str:
+        """The name of the decision; of the cell of a table that of the table."""
+        return self.name.partition(":")[0]
+
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Everything that uses the decision uses the mutant inside this context, and nothing is remembered."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
-from functools import partial
+from functools import cache, partial
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +30,7 @@ from model_tests.simulate.simulate import STEPS, trace_of
 from model_tests.traces.schema import Row, coordinator_step_of, step_of
 from model_tests.verify.model_checking import Instanced
 from model_tests.verify.proofs import SEARCHES
+from model_tests.verify.prove import ANSWERS
 from model_tests.verify.proving import facts
 from model_tests.verify.results import RunEffort
 from reference.simulate.simulation import simulate
@@ -37,7 +38,7 @@ from spec.bugs.bug import SearchCase
 from spec.bugs.catalogue import BUGS
 from spec.engines.explore import explore
 from spec.engines.induction import ALWAYS, START, Obligation, Prover, prove_fact
-from spec.engines.proof_cache import ProofCache
+from spec.engines.proof_cache import ProofCache, read
 from spec.engines.reading_z3 import Numbers
 from spec.engines.verdict import Proved, Refuted, Unknown, passed
 from spec.judging.judge import RuleCheck
@@ -315,8 +316,11 @@ class _First:
 SYSTEMS: Final = (idempotence, partition, ids, transactions_proved, joining)
 """The systems that are proved by induction."""
 
-ANSWERS: Final = ProofCache()
-"""The proofs of this process: for a mutant, only obligations whose formula has changed are solved."""
+@cache
+def _answers() -> ProofCache:
+    """The answers of an earlier `eos prove`, and of this process: only what is not among them is solved."""
+    answers, _ = read(ANSWERS)
+    return ProofCache(answers)
 
 
 def proved() -> Iterator[JudgedCall]:
@@ -342,7 +346,7 @@ def _family(requested: tuple[Fact, Numbers]) -> str:
 
 def of_facts(requested: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
     """The rule of the first fact that some input refutes; an undecided fact names no rule."""
-    found = (prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in requested)
+    found = (prove_fact(fact, numbers, kept=_answers()) for fact, numbers in requested)
     refuted = next((each for each in found if isinstance(each.verdict, Refuted)), None)
     return () if refuted is None else (refuted.rule.id,)
 
@@ -350,7 +354,7 @@ def of_facts(requested: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
 def of_action(build: Callable[[], System], action: str) -> tuple[str, ...]:
     """The rule of the first lemma that an action need not keep; of no action, of the first that need not hold."""
     system = build()
-    prover = Prover(system, kept=ANSWERS)
+    prover = Prover(system, kept=_answers())
     if not action:
         return _first_failure(prover.at_the_start())
     (only,) = (each for each in system.actions if each.name == action)

@@ -92,7 +92,7 @@ def read(path: Path | None = None) -> tuple[HuntResult, ...]:
     """
     rows = tuple(map(_found, TABLE.rows(path)))
     stale = TABLE.stale(path)
-    return tuple(each for each in rows if decision_of(each) not in stale)
+    return tuple(each for each in rows if each.decision not in stale)
 
 
 def write(found: Iterable[HuntResult], path: Path | None = None) -> None:
@@ -128,13 +128,13 @@ def page(found: Sequence[HuntResult]) -> str:
 def _counts(found: Sequence[HuntResult]) -> Iterator[str]:
     yield "# Mutants of the decisions"
     yield ""
-    of = len({decision_of(each) for each in found})
+    of = len({each.decision for each in found})
     yield f"{len(found):,} mutants of {of} decisions and tables: each is one edit of the syntax tree of its decision."
     yield "Layers try each one in turn, the cheapest first. The table names the first layer that detects it, with the"
     yield "rule that it reports or, for a test, the test. Equivalent: the solver proves the same result for all inputs"
     yield "of a form that is met, under every profile: each form under each profile is a question. Unreachable:"
-    yield "no search distinguishes it. `python -m model_tests.mutants.decisions.survivors` checks both again, as a"
-    yield "deep `make verify` does, and names what no longer holds. `table.json`, beside the code, has the places too."
+    yield "no search distinguishes it. A deep `make verify` checks both again, and names what no longer holds."
+    yield "`table.json`, beside the code, has the places too."
     yield "What the mutants do to the states of small instances is [a page of its own](mutant_states.md)."
     yield ""
     yield "| fate | mutants |"
@@ -170,8 +170,3 @@ _UNSEEN: Final = {
     MutantFate.EQUIVALENT: "",
 }
 """The text for a mutant without another reason."""
-
-
-def decision_of(each: HuntResult) -> str:
-    """The decision that a mutant is of."""
-    return each.mutant.partition(":")[0]

@@ -11,7 +11,7 @@ from model_tests.common.reports import BadInput
 from model_tests.mutants.decisions import table as texts
 from model_tests.mutants.decisions.made import DecisionMutant, by_name
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
-from model_tests.mutants.decisions.table import decision_of, read
+from model_tests.mutants.decisions.table import read
 from model_tests.mutants.tables import TABLES
 
 
@@ -119,5 +119,5 @@ def test_the_rows_of_a_changed_decision_are_no_longer_read(monkeypatch: pytest.M
 
     rows = read()
 
-    assert "lso.smaller" not in {decision_of(row) for row in rows}
+    assert "lso.smaller" not in {row.decision for row in rows}
     assert "lso.smaller" in other.stale()

@@ -10,7 +10,7 @@ from model_tests.logs.coordinator_log_edges import step_between
 from model_tests.logs.coordinator_log_values import StateValue
 from model_tests.mutants.decisions.audited import DELETED, OF_NO_CLIENT
 from model_tests.mutants.decisions.call_sites import JudgedCall, watched
-from model_tests.mutants.decisions.crossing import CrossingCell, Sight, candidates, crossed
+from model_tests.mutants.decisions.crossing import CrossingCell, Sight, cell_of
 from model_tests.mutants.decisions.crossing_page import (
     ENOUGH,
     UNNAMED,
@@ -35,24 +35,22 @@ LARGER = "lso.smaller: left < right becomes left < right - 1"
 BOUNDS = "lso.bounds"
 
 
-def found(mutant: str = LARGER) -> list[HuntResult]:
-    """A table of one mutant that a test has killed."""
-    return [HuntResult(mutant, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "tests", "a test", ("test_lso.py::test",))]
+FATES = {
+    LARGER: HuntResult(LARGER, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "tests", "a test", ("test_lso.py::test",))
+}
+"""A test alone has killed the mutant."""
 
 
 def cell_in(place: JudgedCall) -> CrossingCell:
     """What a layer with one place makes of the smaller of two offsets."""
-    (cell,) = crossed("offsets", watched([place]), found(), {}, lambda _: None)
-    return cell
+    return cell_of("lso.smaller", "offsets", watched([place]), [by_name()[LARGER]], FATES)
 
 
 def test_every_decision_is_crossed_with_every_layer() -> None:
     """Once; a decision of which there are no mutants any more is in no cell."""
-    cells = read_cells()
+    decisions = dict.fromkeys(each.decision for each in read())
 
-    assert [(cell.decision, cell.layer) for cell in cells] == [
-        (d, layer) for layer in NAMING for d in candidates(read())
-    ]
+    assert [(cell.decision, cell.layer) for cell in read_cells()] == [(d, layer) for layer in NAMING for d in decisions]
 
 
 def test_every_cell_names_a_mutant_that_is_still_made() -> None:

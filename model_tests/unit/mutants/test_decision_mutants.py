@@ -7,10 +7,12 @@ import pytest
 
 from model_tests.conform.files import sample, sessions_in
 from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
+from model_tests.mutants.decisions.crossing import Sight
 from model_tests.mutants.decisions.equivalence import Examples, Sameness, equivalent
 from model_tests.mutants.decisions.functions import COMPOSED, decisions
-from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, hunt, hunt_all
+from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, hunt
 from model_tests.mutants.decisions.made import by_name, mutants, tables
+from model_tests.mutants.decisions.mutation_loop import MutationResults, try_mutants
 from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.places import of_sessions
 from model_tests.mutants.decisions.replayed import shown
@@ -120,7 +122,7 @@ def test_what_no_place_reports_apart_is_not_killed() -> None:
     """A layer reports nothing of a mutant that decides alike in all of its places."""
     found = hunt(HuntResult(SMALLER, MutationKind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
 
-    assert (found.fate, found.met) == (MutantFate.GAP, 0)
+    assert (found.fate, found.met) == (MutantFate.UNTRIED, 0)
 
 
 def test_few_places_are_judged_as_they_are_made_however_long_they_take() -> None:
@@ -138,24 +140,65 @@ def _smaller_of(left: int) -> tuple[str, ...]:
     return () if (lso.smaller(left, 5), lso.smaller(4, 5)) == (left, 4) else (BOUNDS,)
 
 
-def test_a_hunt_reports_the_fate_of_each() -> None:
+def smaller_and_replicated() -> JudgedCall:
+    """A place that asks two decisions about 4 and 5, and names a rule where one answers otherwise."""
+    return JudgedCall("4 and 5", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, 5)) == (4, True) else (BOUNDS,))
+
+
+LISTED = (LARGER, SMALLER, AT_THE_HIGH_WATERMARK)
+
+
+def test_the_loop_reports_the_fate_of_each() -> None:
     """Detected, equivalent for all inputs, or not distinguished by any input of a search."""
-    offsets = JudgedCall(
-        "4 and 5", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, 5)) == (4, True) else (BOUNDS,)
-    )
-    listed = [by_name()[name] for name in (LARGER, SMALLER, AT_THE_HIGH_WATERMARK)]
+    listed, results = [by_name()[name] for name in LISTED], MutationResults()
 
-    found = hunt_all(listed, {"searches": lambda: iter([offsets])}, say=lambda line: None)
+    turns = list(try_mutants(listed, {"searches": lambda: iter([smaller_and_replicated()])}, results))
 
+    assert turns == ["searches"]
+    found = results.fates_of(listed)
     assert [each.fate for each in found] == [MutantFate.KILLED, MutantFate.EQUIVALENT, MutantFate.UNREACHABLE]
     assert found[0].rules == (BOUNDS,)
+    assert results.cells == {}
+
+
+def test_the_loop_crosses_decisions_with_the_layers_that_it_should() -> None:
+    """A layer that has not detected a mutant first tries it all the same."""
+    listed, results = [by_name()[name] for name in LISTED], MutationResults()
+    layers = {name: lambda: iter([smaller_and_replicated()]) for name in ("searches", "audit", "tests")}
+
+    list(try_mutants(listed, layers, results, crossed=("searches", "audit")))
+
+    seen = [(each.decision, each.layer, each.sight, each.rules) for each in results.cells_of(listed, layers)]
+    assert seen == [
+        ("lso.smaller", "searches", Sight.SEEN, (BOUNDS,)),
+        ("lso.is_replicated", "searches", Sight.ALIKE, ()),
+        ("lso.smaller", "audit", Sight.SEEN, (BOUNDS,)),
+        ("lso.is_replicated", "audit", Sight.ALIKE, ()),
+        ("lso.smaller", "tests", Sight.UNTRIED, ()),
+        ("lso.is_replicated", "tests", Sight.UNTRIED, ()),
+    ]
+
+
+def test_what_is_known_is_not_tried_again() -> None:
+    """Neither the layers nor the solver are asked where nothing is missing; a resumed run asks for the rest."""
+    listed, results = [by_name()[name] for name in LISTED], MutationResults()
+    layers = {name: lambda: iter([smaller_and_replicated()]) for name in ("searches", "audit")}
+    first = next(try_mutants(listed, layers, results, crossed=layers))
+    done = {name: each for name, each in results.fates.items() if each.fate is MutantFate.KILLED}
+
+    resumed = MutationResults(dict(done), dict(results.cells))
+    turns = list(try_mutants(listed, layers, resumed, crossed=layers))
+
+    assert (first, turns, list(try_mutants(listed, layers, resumed, crossed=layers))) == ("searches", list(layers), [])
+    assert resumed.fates[LARGER] is done[LARGER]
+    assert [each.fate for each in resumed.fates_of(listed)][1:] == [MutantFate.EQUIVALENT, MutantFate.UNREACHABLE]
 
 
 def test_the_page_names_whom_nothing_reports_apart() -> None:
     """With the count of every fate."""
     table = [
         HuntResult(LARGER, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "searches", "4 and 5", (BOUNDS,)),
-        HuntResult(SMALLER, MutationKind.FLIP),
+        HuntResult(SMALLER, MutationKind.FLIP, MutantFate.GAP),
     ]
 
     reported = page(table)
