@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from model_tests.common.derived import complaints
 from model_tests.conform.files import sample, sessions_in
 from model_tests.conform.report import SessionDisagreement
 from model_tests.conform.sessions import Session
@@ -20,13 +19,12 @@ from model_tests.machines.disk_runs import run_on_disk
 from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.tape_runs import ANYWHERE
-from model_tests.mutants.decisions.crossing_page import CROSSING, read_cells
+from model_tests.mutants.decisions.crossing_page import read_cells
 from model_tests.mutants.decisions.hunting import EXPLAINED
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
 from model_tests.mutants.decisions.replayed import ALL, FEW, SOME, all_showable, kills_showable, shown, shown_cells
 from model_tests.mutants.decisions.survivors import explained_again, survivors
-from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.of_groups import OF_GROUPS
@@ -44,7 +42,7 @@ from model_tests.mutants.reference import (
     run_once,
     true_transactions,
 )
-from model_tests.mutants.states import TABLE as STATES
+from model_tests.mutants.tables import stale
 from model_tests.verify.results import PartResult, PlantedDefect, RunEffort
 from spec.rules import Rule
 
@@ -152,7 +150,7 @@ def evidence(effort: RunEffort) -> PartResult:
         for each in again
         if each.fate not in EXPLAINED
     )
-    failures += complaints((DECISIONS, CROSSING, STATES))
+    failures += stale()
     return PartResult(
         name="mutants",
         mutants=(*mutants, *guards, *decided, *of_cells),

@@ -35,9 +35,12 @@ def known(but: Sequence[str] = ()) -> MutationResults:
     Args:
         but: decisions of which everything is to be looked for again.
     """
-    fates = {each.mutant: each for each in table.read() if each.decision not in but}
-    cells = {(each.decision, each.layer): each for each in crossing_page.read_cells() if each.decision not in but}
-    return MutationResults(fates, {key: cell for key, cell in cells.items() if cell.sight is not Sight.UNTRIED})
+    fates = table.read() if table.TABLE.path.exists() else ()
+    cells = crossing_page.read_cells() if crossing_page.CROSSING.path.exists() else ()
+    return MutationResults(
+        {each.mutant: each for each in fates if each.decision not in but},
+        {(e.decision, e.layer): e for e in cells if e.decision not in but and e.sight is not Sight.UNTRIED},
+    )
 
 
 def write(results: MutationResults) -> None:

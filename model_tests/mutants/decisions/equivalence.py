@@ -4,7 +4,8 @@ A mutant that differs may still be masked by what uses it. It is equivalent if e
 same with it in place, up to the decisions that are used from outside the protocol.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, reduce
 from inspect import Parameter, signature
@@ -83,8 +84,28 @@ class Sameness:
     questions: int
 
     def __str__(self) -> str:
+        """In a line, which `named` reads."""
         requested = "1 question" if self.questions == 1 else f"{self.questions:,} questions"
         return f"proved the same: {', '.join(self.at)} ({requested})"
+
+
+def named(sameness: str) -> tuple[str, ...]:
+    """The decisions that a sameness in words names; of other words none."""
+    found = re.fullmatch(r"proved the same: (.+) \(.+\)", sameness)
+    return tuple(found[1].split(", ")) if found else ()
+
+
+def passes(of: DecisionFunction, names: Collection[str]) -> bool:
+    """Whether all that a decision does reaches the outside of the protocol by way of some decisions.
+
+    Args:
+        of: the decision.
+        names: of those decisions, which may have its own.
+    """
+    if of.name in names:
+        return True
+    users = used_by(of)
+    return bool(users) and of.name not in used_outside() and all(passes(user, names) for user in users)
 
 
 def equivalent(mutant: DecisionMutant, met: Examples) -> Sameness | None:

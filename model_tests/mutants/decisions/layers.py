@@ -33,8 +33,8 @@ PROOFS: Final = "proofs"
 AUDIT: Final = "audit"
 TESTS: Final = "tests"
 
-SEEDS: Final = (*range(60), *range(62, 352, 4))
-"""Seeds of traces: every workload under every profile, and transactions under every version that they have."""
+SEEDS: Final = (*range(60), *range(62, 320, 4), *range(324, 352, 4))
+"""Seeds of traces: every workload under every profile, transactions under every version, and more of `raw`."""
 
 REPLICAS: Final = range(60)
 """Seeds of traces of replicas, four of every profile."""

@@ -316,6 +316,7 @@ class _First:
 SYSTEMS: Final = (idempotence, partition, ids, transactions_proved, joining)
 """The systems that are proved by induction."""
 
+
 @cache
 def _answers() -> ProofCache:
     """The answers of an earlier `eos prove`, and of this process: only what is not among them is solved."""

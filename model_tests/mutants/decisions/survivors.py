@@ -17,7 +17,13 @@ from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.mutation_loop import Layers, MutationResults, try_mutants
 from model_tests.mutants.decisions.places import known_bugs, replicated, searched, tested, traced
 
-UNMET: Final = ("test_finding.py", "test_lso.py", "test_offsets.py")
+UNMET: Final = (
+    "test_corners_of_consumer_groups.py",
+    "test_corners_of_partitions.py",
+    "test_finding.py",
+    "test_lso.py",
+    "test_offsets.py",
+)
 """Tests of decisions that few traces and the searches do not meet."""
 
 SOME: Final[Layers] = MappingProxyType(

@@ -6,7 +6,7 @@ A row is about texts, by whose digests it is known to be stale: a decision, a ta
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import Final
 
 import spec.systems
 from model_tests.common.derived import DerivedTable, Row, Texts, combined, digest, digest_of_file
+from model_tests.mutants.decisions.equivalence import named, passes
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
-from model_tests.mutants.decisions.made import DecisionMutant, mutants, tables
+from model_tests.mutants.decisions.made import DecisionMutant, by_name, mutants, tables
 
 # --- the texts that rows are about ------------------------------------------------------------------------------------
 
@@ -85,14 +86,24 @@ TABLE: Final = DerivedTable(Path(__file__).parent / "table.json", "make tables",
 
 
 def read(path: Path | None = None) -> tuple[HuntResult, ...]:
-    """The table as it was written, but for what is stale.
+    """The table as it was written, but for what is stale: mutants of decisions that have changed.
+
+    An equivalence is stale, too, when a decision that is the same under the mutant has changed, or when another one
+    uses the mutant's.
 
     Args:
         path: another table than the one beside the code.
     """
+    stale, known = set(TABLE.stale(path)), by_name()
     rows = tuple(map(_found, TABLE.rows(path)))
-    stale = TABLE.stale(path)
-    return tuple(each for each in rows if each.decision not in stale)
+    fresh = (each for each in rows if each.decision not in stale)
+    return tuple(each for each in fresh if each.fate is not MutantFate.EQUIVALENT or _is_masked(each, stale, known))
+
+
+def _is_masked(each: HuntResult, stale: Set[str], known: Mapping[str, DecisionMutant]) -> bool:
+    """Whether the decisions that are the same under a mutant have not changed, and nothing else uses its own."""
+    names = named(each.place)
+    return stale.isdisjoint(names) and each.mutant in known and passes(known[each.mutant].of, names)
 
 
 def write(found: Iterable[HuntResult], path: Path | None = None) -> None:
@@ -116,7 +127,7 @@ def counted(found: Iterable[HuntResult]) -> dict[str, int]:
 
 
 def not_hunted(found: Iterable[HuntResult], made: Iterable[DecisionMutant]) -> int:
-    """How many mutants there are of which the table says nothing yet."""
+    """How many mutants there are of which the table says nothing, or nothing any more."""
     return len({mutant.name for mutant in made} - {each.mutant for each in found})
 
 

@@ -53,6 +53,12 @@ def test_every_decision_is_crossed_with_every_layer() -> None:
     assert [(cell.decision, cell.layer) for cell in read_cells()] == [(d, layer) for layer in NAMING for d in decisions]
 
 
+def test_nothing_is_untried() -> None:
+    """Else a run that should have written the tables was interrupted."""
+    assert [each.mutant for each in read() if each.fate is MutantFate.UNTRIED] == []
+    assert [(each.decision, each.layer) for each in read_cells() if each.sight is Sight.UNTRIED] == []
+
+
 def test_every_cell_names_a_mutant_that_is_still_made() -> None:
     """Else the crossing is stale."""
     assert {cell.mutant for cell in read_cells() if cell.mutant} - by_name().keys() == set()

@@ -8,7 +8,7 @@ import pytest
 from model_tests.conform.files import sample, sessions_in
 from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
 from model_tests.mutants.decisions.crossing import Sight
-from model_tests.mutants.decisions.equivalence import Examples, Sameness, equivalent
+from model_tests.mutants.decisions.equivalence import Examples, Sameness, equivalent, passes
 from model_tests.mutants.decisions.functions import COMPOSED, decisions
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, hunt
 from model_tests.mutants.decisions.made import by_name, mutants, tables
@@ -215,6 +215,34 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 
     assert read(tmp_path / "table.json") == table
     assert not_hunted(table, [by_name()[name] for name in (LARGER, SMALLER)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "kept"),
+    [("lso.smaller", True), ("lso.bounds", False)],
+    ids=["the decision itself", "another decision that does not use it"],
+)
+def test_an_equivalence_is_kept_while_nothing_else_uses_the_decision(at: str, kept: bool, tmp_path: Path) -> None:
+    """A decision that uses it since may decide otherwise under the mutant."""
+    same = HuntResult(SMALLER, MutationKind.FLIP, MutantFate.EQUIVALENT, place=str(Sameness((at,), questions=1)))
+
+    write([same], tmp_path / "table.json")
+
+    assert read(tmp_path / "table.json") == ((same,) if kept else ())
+
+
+def test_a_decision_passes_through_all_that_uses_it() -> None:
+    """By way of both users, or as itself; one of them is not enough, and none is not either."""
+    raised = by_name()["ending.raised: entry is never chosen"].of
+
+    by_way_of = (("ending.end", "ending.guards"), ("ending.raised",), ("ending.end",), ())
+
+    assert [passes(raised, names) for names in by_way_of] == [True, True, False, False]
+
+
+def test_every_mutant_has_a_row() -> None:
+    """None is stale or new."""
+    assert not_hunted(read(), mutants()) == 0
 
 
 def test_a_place_that_is_red_by_itself_is_refused() -> None:
