@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper, cache
+from itertools import chain
 from types import CodeType, MappingProxyType, ModuleType
 from typing import Any, Final
 from unittest.mock import patch
@@ -92,9 +93,14 @@ def forget() -> None:
 
 
 def _keeping() -> Iterator[Any]:
-    for name, module in list(sys.modules.items()):
-        if name.startswith(WORKED_OUT):
-            yield from (v for v in vars(module).values() if isinstance(v, _lru_cache_wrapper) and v.__module__ == name)
+    return chain.from_iterable(_kept_by(name) for name in list(sys.modules) if name.startswith(WORKED_OUT))
+
+
+@cache
+def _kept_by(name: str) -> tuple[Any, ...]:
+    """The functions of a module that keep their results; looked up once, since it happens for every mutant."""
+    of = vars(sys.modules[name]).values()
+    return tuple(value for value in of if isinstance(value, _lru_cache_wrapper) and value.__module__ == name)
 
 
 @cache

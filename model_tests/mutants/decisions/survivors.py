@@ -23,6 +23,7 @@ UNMET: Final = (
     "test_finding.py",
     "test_lso.py",
     "test_offsets.py",
+    "test_verification_queue.py",
 )
 """Tests of decisions that few traces and the searches do not meet."""
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 import spec.systems
-from model_tests.common.derived import DerivedTable, Row, Texts, combined, digest, digest_of_file
+from model_tests.common.derived import DerivedTable, Row, Texts, combined, digest
 from model_tests.mutants.decisions.equivalence import named, passes
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
 from model_tests.mutants.decisions.made import DecisionMutant, by_name, mutants, tables
@@ -48,8 +48,8 @@ def _of_system(name: str) -> str:
     while waiting:
         path = waiting.pop()
         if path not in read:
-            read[path] = digest_of_file(path)
-            waiting.extend(_imported(path))
+            read[path], imported = _file(path)
+            waiting.extend(imported)
     return combined([read[path] for path in sorted(read)])
 
 
@@ -59,11 +59,17 @@ def _files(name: str) -> Iterator[Path]:
     yield from sorted(inside.glob("*.py")) if inside.is_dir() else [root / f"{name}.py"]
 
 
-def _imported(path: Path) -> Iterator[Path]:
-    """The files of systems from which a file imports something."""
+@cache
+def _file(path: Path) -> tuple[str, tuple[Path, ...]]:
+    """The digest of a file, and the files of systems from which it imports something."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return digest(tree), tuple(_imported(tree))
+
+
+def _imported(tree: ast.Module) -> Iterator[Path]:
     prefix = f"{spec.systems.__name__}."
     root = Path(spec.systems.__path__[0])
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(prefix):
             at = root.joinpath(*str(node.module).removeprefix(prefix).split("."))
             named = (at, *(at / alias.name for alias in node.names))
