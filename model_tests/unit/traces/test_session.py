@@ -3,14 +3,20 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 import pytest
 
 from model_tests.common import java
+from model_tests.spark.session import _to_python_workers
 
 pytestmark = pytest.mark.xdist_group("spark")
+
+BRIEF: Final = "-XX:TieredStopAtLevel=1"
+"""To compile code a second time takes half of a start."""
 
 STARTED = """
 import sys
@@ -28,9 +34,9 @@ print(min(bean.getName() for bean in beans).split()[0])
 @pytest.mark.parametrize(
     ("length", "master", "options", "here", "collector"),
     [
-        (1, "local[1]", "", "true", "PS"),
-        (90, "local[1]", "-XX:+UseSerialGC", "false", "Copy"),
-        (1, "local-cluster[1,1,1024]", "", "false", "PS"),
+        (1, "local[1]", f"{BRIEF} -XX:+UseSerialGC", "true", "Copy"),
+        (1, "local-cluster[1,1,1024]", BRIEF, "false", "PS"),
+        pytest.param(90, "local[1]", "", "false", "PS", marks=pytest.mark.slow),
     ],
 )
 def test_a_session_starts(length: int, master: str, options: str, here: str, collector: str) -> None:
@@ -51,6 +57,19 @@ def test_a_session_starts(length: int, master: str, options: str, here: str, col
 
         assert (done.stdout.split(), done.stderr) == (["6", "1", here, collector], "")
         assert not list(Path(directory).glob("eos-sockets-*"))
+
+
+@pytest.mark.parametrize(("length", "usable"), [(1, "true"), (90, "false")])
+def test_a_path_that_is_too_long_is_no_socket(length: int, usable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers answer over TCP then, as those of a cluster do."""
+    with TemporaryDirectory(prefix="e" * length) as directory:
+        monkeypatch.setattr(tempfile, "tempdir", directory)
+
+        settings = _to_python_workers("local[1]")
+
+        assert settings["spark.python.unix.domain.socket.enabled"] == usable
+        assert Path(settings["spark.python.unix.domain.socket.dir"]).parent == Path(directory)
+    assert _to_python_workers("local-cluster[1,1,1024]") == {}
 
 
 @pytest.mark.parametrize("variable", java.VARIABLES)
