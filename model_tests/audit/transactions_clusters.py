@@ -85,12 +85,17 @@ def all_coordinators(histories: Sequence[CoordinatorHistory]) -> bool:
     if not all(history.whole for history in histories) or here != set(range(len(here))) or not here:
         return False
     at = {name: history.partition for history in histories for name in history.ids}
-    possible = [count for count in range(len(here), _MOST_PARTITIONS) if _agrees(at, count)]
-    return possible == [len(here)]
+    return _possible_counts(at, len(here)) == [len(here)]
 
 
-def _agrees(at: Mapping[str, int], count: int) -> bool:
-    return all(coordinator_partition(name, count) == partition for name, partition in at.items())
+def _possible_counts(at: Mapping[str, int], least: int) -> list[int]:
+    """The numbers of partitions, `least` or more, with which every id is in the partition that its hash says."""
+    hashes = [(finding.hash_of(name), partition) for name, partition in at.items()]
+    return [
+        count
+        for count in range(least, _MOST_PARTITIONS)
+        if all(finding.partition_of(name_hash, count) == partition for name_hash, partition in hashes)
+    ]
 
 
 def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[int] = ()) -> int:
@@ -110,7 +115,7 @@ def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[
 def partition_count(at: Mapping[str, int], here: Iterable[int] = ()) -> tuple[int, bool]:
     """The number of partitions of `__transaction_state`, 0 where several are possible; whether the ids here show it."""
     least = max((*at.values(), *here), default=0) + 1
-    possible = [count for count in range(least, _MOST_PARTITIONS) if _agrees(at, count)]
+    possible = _possible_counts(at, least)
     if len(possible) == 1:
         return possible[0], True
     return (USUAL_COUNT if USUAL_COUNT in possible else 0), False
@@ -133,11 +138,12 @@ def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
         here: partitions by their names, with the ids that are there, one at least.
     """
     least = max((partition for partition, _ in here), default=0) + 1
-    counts = range(least, _MOST_PARTITIONS)
     at = {name: partition for partition, ids in here for name in ids}
-    if any(_agrees(at, count) for count in counts):
+    if _possible_counts(at, least):
         return 0
-    number = next((count for count in counts if all(_together(ids, count) for _, ids in here)), 0)
+    number = next(
+        (count for count in range(least, _MOST_PARTITIONS) if all(_together(ids, count) for _, ids in here)), 0
+    )
     known = sum(len(ids) - 1 for _, ids in here)
     return number if number and known * log2(number) > 2 * log2(number) + 1 else 0
 
