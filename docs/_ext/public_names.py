@@ -1,7 +1,7 @@
 """The public names of a module as its source has them: functions, classes with their methods, documented constants."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -39,11 +39,16 @@ class Public:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A module: where it is, its docstring and its public names in the order of its source."""
+    """A module: where it is, its docstring and its public names in the order of its source.
+
+    Attributes:
+        unsaid: functions and methods with many arguments, and each argument that their docstring does not describe.
+    """
 
     path: Path
     text: str
     names: tuple[Public, ...]
+    unsaid: tuple[tuple[str, str], ...]
 
 
 @cache
@@ -54,14 +59,13 @@ def described(module: str) -> Described:
         raise ValueError(f"there is no module {module!r}")
     path = Path(found.origin)
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return Described(path, ast.get_docstring(tree) or "", tuple(_names(tree, module)))
+    names = tuple(_names(tree, module))
+    return Described(path, ast.get_docstring(tree) or "", names, tuple(_unsaid(tree, names)))
 
 
-def unsaid(module: str) -> Iterator[tuple[str, str]]:
-    """Functions and methods with many arguments, and each argument that their docstring does not describe."""
-    found = described(module)
-    reported = {public.line: public for public in found.names if public.kind in ("function", "method")}
-    for node in ast.walk(ast.parse(found.path.read_text(encoding="utf-8"))):
+def _unsaid(tree: ast.Module, names: Iterable[Public]) -> Iterator[tuple[str, str]]:
+    reported = {public.line: public for public in names if public.kind in ("function", "method")}
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.lineno in reported and len(arguments(node)) >= MANY:
             public = reported[node.lineno]
             yield from ((public.name, each) for each in arguments(node) if f"    {each}: " not in public.text)

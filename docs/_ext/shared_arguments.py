@@ -44,8 +44,8 @@ def arguments(node: ast.FunctionDef) -> tuple[str, ...]:
 def with_arguments(module: str, node: ast.FunctionDef, docstring: str) -> str:
     """A docstring with what its arguments mean, where it has many and does not say so itself."""
     names = arguments(node)
-    known = dict(meanings(module, names))
-    if len(names) < MANY or "Args:" in docstring or not known:
+    known = {} if len(names) < MANY or "Args:" in docstring else dict(meanings(module, names))
+    if not known:
         return docstring
     return "\n".join(
         (docstring, "", "Args:", *(f"    {name}: {meaning_of_name}" for name, meaning_of_name in known.items()))

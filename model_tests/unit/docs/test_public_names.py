@@ -132,7 +132,7 @@ def test_who_has_many_arguments_says_what_they_are() -> None:
         f"{module}.{name}: {argument}"
         for module in api.shown_modules()
         if module != COMMANDS
-        for name, argument in public_names.unsaid(module)
+        for name, argument in public_names.described(module).unsaid
     ]
 
     assert [] == silent
