@@ -1,6 +1,6 @@
 """Which of the given logs belong together: one cluster's, whose producer ids mean the same everywhere."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log2
 from types import MappingProxyType
 from typing import Final
@@ -85,17 +85,15 @@ def all_coordinators(histories: Sequence[CoordinatorHistory]) -> bool:
     if not all(history.whole for history in histories) or here != set(range(len(here))) or not here:
         return False
     at = {name: history.partition for history in histories for name in history.ids}
-    return _possible_counts(at, len(here)) == [len(here)]
+    return [*_possible_counts(at, len(here))] == [len(here)]
 
 
-def _possible_counts(at: Mapping[str, int], least: int) -> list[int]:
+def _possible_counts(at: Mapping[str, int], least: int) -> Iterator[int]:
     """The numbers of partitions, `least` or more, with which every id is in the partition that its hash says."""
     hashes = [(finding.hash_of(name), partition) for name, partition in at.items()]
-    return [
-        count
-        for count in range(least, _MOST_PARTITIONS)
-        if all(finding.partition_of(name_hash, count) == partition for name_hash, partition in hashes)
-    ]
+    for count in range(least, _MOST_PARTITIONS):
+        if all(finding.partition_of(name_hash, count) == partition for name_hash, partition in hashes):
+            yield count
 
 
 def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[int] = ()) -> int:
@@ -115,7 +113,7 @@ def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[
 def partition_count(at: Mapping[str, int], here: Iterable[int] = ()) -> tuple[int, bool]:
     """The number of partitions of `__transaction_state`, 0 where several are possible; whether the ids here show it."""
     least = max((*at.values(), *here), default=0) + 1
-    possible = _possible_counts(at, least)
+    possible = [*_possible_counts(at, least)]
     if len(possible) == 1:
         return possible[0], True
     return (USUAL_COUNT if USUAL_COUNT in possible else 0), False
@@ -139,7 +137,7 @@ def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
     """
     least = max((partition for partition, _ in here), default=0) + 1
     at = {name: partition for partition, ids in here for name in ids}
-    if _possible_counts(at, least):
+    if any(_possible_counts(at, least)):  # none is 0
         return 0
     number = next(
         (count for count in range(least, _MOST_PARTITIONS) if all(_together(ids, count) for _, ids in here)), 0
