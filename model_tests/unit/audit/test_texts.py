@@ -4,7 +4,8 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -17,11 +18,13 @@ from model_tests.conform.files import RECORDINGS
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
 from model_tests.logs.dump_grammar import DumpLine, Layout, entries
+from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.texts import restored
 from model_tests.monitor.files import trace_writer
 from model_tests.traces.schema import complete
 from model_tests.unit.audit.pasted import PASTED
 from model_tests.unit.audit.text_cases import (
+    AS_CONTROL,
     CASES,
     CONTROL,
     HANG,
@@ -35,6 +38,9 @@ from model_tests.unit.audit.text_cases import (
 from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS, hexadecimal, in_cri, of_collector, of_docker
 from reference.log.batch import value_batch
 from spec.vocabulary import ABSENT
+
+JSON: Final = "25-json-4.x"
+"""The case of two texts of which the states are JSON."""
 
 
 @pytest.fixture
@@ -59,29 +65,51 @@ def test_a_posted_text_is_read_for_what_it_is(posted: Path, case: str) -> None:
     assert (len(report.ignored), report.exit_code) == (expected.ignored, expected.exit_code)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAs:
+    """What an audit is given of texts: the bytes of each log, and what is damaged or missing."""
+
+    logs: Mapping[tuple[str, str], bytes]
+    unknown: tuple[int, ...]
+    damage: Sequence[SegmentDamage]
+    missing: Sequence[SegmentDamage]
+
+
+def read_as(folder: Path) -> ReadAs:
+    """What the texts in a folder are read as."""
+    with restored(map(str, sorted(folder.iterdir()))) as given:
+        logs = {(path.parent.name, path.name): path.read_bytes() for path in given.made}
+        return ReadAs(logs, tuple(given.unknown.values()), given.damage, given.missing)
+
+
+@pytest.fixture(scope="module")
+def plain(posted: Path) -> dict[str, ReadAs]:
+    """What the texts of two cases are read as without anything around them: what is audited as `CASES` say."""
+    assert CASES[CONTROL] == CASES[JSON] == AS_CONTROL
+    return {case: read_as(posted / case) for case in (CONTROL, JSON)}
+
+
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
-def test_what_is_around_a_text_changes_nothing(control: dict[str, str], tmp_path: Path, wrapping: str) -> None:
+def test_what_is_around_a_text_changes_nothing(
+    control: dict[str, str], plain: dict[str, ReadAs], tmp_path: Path, wrapping: str
+) -> None:
     """Encodings, archives, prefixes and wraps are undone."""
     suffix = wrapping if wrapping.startswith(".") else ""
     for name, text in control.items():
         (tmp_path / f"{name}{suffix}").write_bytes(WRAPPINGS[wrapping](text))
 
-    report = run(sorted(tmp_path.iterdir()))
-
-    assert (read(report), found(report)) == (WHOLE, HANG)
-    assert (report.damage, report.missing) == ((), ())
+    assert read_as(tmp_path) == plain[CONTROL]
 
 
 @pytest.mark.parametrize("wrapping", AROUND)
-def test_values_with_quotation_marks_are_read_in_any_wrapping(posted: Path, tmp_path: Path, wrapping: str) -> None:
+def test_values_with_quotation_marks_are_read_in_any_wrapping(
+    posted: Path, plain: dict[str, ReadAs], tmp_path: Path, wrapping: str
+) -> None:
     """The states that decoders print since 3.9 are JSON."""
-    for path in (posted / "25-json-4.x").iterdir():
+    for path in (posted / JSON).iterdir():
         (tmp_path / path.name).write_bytes(AROUND[wrapping](path.read_text()))
 
-    report = run(sorted(tmp_path.iterdir()))
-
-    assert (read(report), found(report)) == (WHOLE, HANG)
-    assert (report.damage, report.missing) == ((), ())
+    assert read_as(tmp_path) == plain[JSON]
 
 
 @pytest.mark.parametrize("row", [in_cri, of_docker, of_collector])
