@@ -67,7 +67,7 @@ def at_offsets(cluster: WrittenCluster) -> dict[Name, list[RecordBatch]]:
 
 @pytest.mark.parametrize("version", [0, 2])
 @pytest.mark.parametrize("name", [*MARKERS, *DATA])
-@pytest.mark.parametrize("seed", [0, 1, 3, 5])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 5))])
 def test_a_fault_is_one_finding(tmp_path: Path, seed: int, name: str, version: int) -> None:
     """Whatever the decisions, the join, the snapshots and the aborted indexes each say of it."""
     chosen = random.Random(seed)
