@@ -226,10 +226,9 @@ def test_any_bytes_are_read_to_the_end(body: bytes, codec: Codec, count: int) ->
 
 
 def test_real_brokers_write_what_their_headers_say(recordings: Path) -> None:
-    """Not one body of any recorded log, with planted defects and without, is blamed."""
+    """Not one body of any recorded log, with planted defects and without, is blamed; replicas are often the same."""
     records = 0
-    for path in sorted(recordings.rglob("*.log")):
-        content = path.read_bytes()
+    for content, path in {path.read_bytes(): path for path in sorted(recordings.rglob("*.log"))}.items():
         batches, _ = read_bytes(content, SegmentRange(str(path), 0))
         assert judge_bodies(content, batches) == [], path
         records += int(batches.record_count.sum())
