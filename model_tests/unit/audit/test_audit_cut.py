@@ -2,6 +2,7 @@ import os
 import random
 import shutil
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -10,8 +11,10 @@ from model_tests.audit.recorded import RECORDED
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs
 from model_tests.logs.kafka_log_read import read_checked
+from model_tests.verify.effort import effort_from_environment
+from model_tests.verify.results import RunEffort
 
-CUTS = 60
+CUTS: Final = 60 if effort_from_environment() is RunEffort.DEEP else 20
 
 
 def copied(log: LogFolder, folder: Path) -> Path:
