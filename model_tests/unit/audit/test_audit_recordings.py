@@ -1,4 +1,5 @@
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from model_tests.audit.log import audit_log, read_log, surroundings
 from model_tests.audit.part import shows_in_partition
 from model_tests.audit.partition_context import transactions
-from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.partition_verdict import Judged, PartitionVerdict
 from model_tests.audit.recorded import DEFECTS, RECORDED, defects, observed
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
@@ -16,15 +17,21 @@ from reference.log.reader import intact_batches
 from spec.vocabulary import ControlType
 
 
-def audited(path: Path) -> dict[str, PartitionVerdict]:
+@cache
+def audited(path: Path) -> dict[str, Judged]:
+    """The verdict on each partition under a path, and its damage."""
+    return {log.name: audit_log(log, surroundings(log)) for log in list_logs([str(path)]).logs}
+
+
+def verdicts_on(path: Path) -> dict[str, PartitionVerdict]:
     """The verdict on each partition under a path."""
-    return {log.name: audit_log(log, surroundings(log))[0] for log in list_logs([str(path)]).logs}
+    return {name: verdict for name, (verdict, _) in audited(path).items()}
 
 
 @pytest.mark.parametrize("recording", RECORDED)
 def test_a_real_log_breaks_nothing_and_agrees_with_its_broker(recordings: Path, recording: str) -> None:
     """No violation; log start, last stable offset, log end and visible records are what the broker said."""
-    verdicts = audited(recordings / recording)
+    verdicts = verdicts_on(recordings / recording)
 
     found = [finding for verdict in verdicts.values() for finding in verdict.findings]
     assert [finding for finding in found if finding.severity is not Severity.UNDECIDED] == []
@@ -36,7 +43,7 @@ def test_a_real_log_breaks_nothing_and_agrees_with_its_broker(recordings: Path, 
 
 def test_one_transaction_is_open(recordings: Path) -> None:
     """Producer 1017 was left in the middle of a transaction over six partitions."""
-    verdicts = audited(recordings / "kafka-3.9.0")
+    verdicts = verdicts_on(recordings / "kafka-3.9.0")
 
     opened = {(name, one.producer_id) for name, verdict in verdicts.items() for one in verdict.open_transactions}
     assert opened == {(f"{topic}-{number}", 1017) for topic in ("orders", "payments") for number in range(3)}
@@ -75,7 +82,7 @@ def test_both_readers_agree(recordings: Path, recording: str) -> None:
 def test_every_defect_of_a_partition_is_found_and_nothing_else(recordings: Path) -> None:
     """At its offset, by one of its rules; the cases of later checks give no alarm."""
     for case in defects(recordings):
-        verdicts = audited(recordings / DEFECTS / case.case)
+        verdicts = verdicts_on(recordings / DEFECTS / case.case)
         found = [
             finding
             for verdict in verdicts.values()
@@ -93,7 +100,6 @@ def test_every_defect_of_a_partition_is_found_and_nothing_else(recordings: Path)
 def test_damage_is_named_once(recordings: Path) -> None:
     """The flipped bit and the batch cut short, and nothing besides."""
     for case in defects(recordings):
-        logs = list_logs([str(recordings / DEFECTS / case.case)]).logs
-        damage = [bad for log in logs for bad in audit_log(log, surroundings(log))[1]]
+        damage = [bad for _, found in audited(recordings / DEFECTS / case.case).values() for bad in found]
         assert len(damage) == case.damage
         assert all(f"offset {case.offset}" in bad.message for bad in damage)

@@ -27,6 +27,7 @@ def test_without_the_coordinators_log_an_open_transaction_is_undecided(tmp_path:
     assert any("coordinator's log" in why for why in report.transactions.missing)
 
 
+@pytest.mark.slow  # `eos verify` audits the same, and demands the same of each case
 def test_every_defect_of_the_recordings_is_found_and_nothing_else(recordings: Path) -> None:
     """At its offset, by one of its rules; those that need the coordinator's log too."""
     report = run([], clusters=defect_clusters(recordings))
