@@ -66,7 +66,7 @@ def in_order(work: Work[Made], lost: Work[Made], lines: Iterable[SessionLine], j
 
 
 def _spread(work: Work[Made], lost: Work[Made], lines: Iterator[SessionLine], jobs: int) -> Iterator[tuple[int, Made]]:
-    workers = _Workers(jobs)
+    workers, alone = _Workers(jobs), _Workers(1)
     if not workers.can_start():
         yield from ((line.file, work(line)) for line in lines)
         return
@@ -75,11 +75,12 @@ def _spread(work: Work[Made], lost: Work[Made], lines: Iterator[SessionLine], jo
         while together := list(islice(lines, TOGETHER)):
             begun.append((together, workers.begin(work, together)))
             if len(begun) > jobs * AHEAD:
-                yield from _finished(work, lost, *begun.popleft())
+                yield from _finished(work, lost, alone, *begun.popleft())
         while begun:
-            yield from _finished(work, lost, *begun.popleft())
+            yield from _finished(work, lost, alone, *begun.popleft())
     finally:
         workers.close()
+        alone.close()
 
 
 class _Workers:
@@ -116,26 +117,24 @@ def _made(work: Work[Made], lines: list[SessionLine]) -> list[Made]:
 
 
 def _finished(
-    work: Work[Made], lost: Work[Made], lines: list[SessionLine], future: Future[list[Made]]
+    work: Work[Made], lost: Work[Made], alone: _Workers, lines: list[SessionLine], future: Future[list[Made]]
 ) -> Iterator[tuple[int, Made]]:
     try:
         yield from zip((line.file for line in lines), future.result(), strict=True)
     except BrokenProcessPool:
-        yield from _one_by_one(work, lost, lines)
+        yield from _one_by_one(work, lost, alone, lines)
 
 
-def _one_by_one(work: Work[Made], lost: Work[Made], lines: list[SessionLine]) -> Iterator[tuple[int, Made]]:
-    """Do the lines one by one in a new process: another line may have killed the process before."""
-    worker = _Workers(1)
-    try:
-        for line in lines:
-            try:
-                made = worker.begin(work, [line]).result()[0]
-            except BrokenProcessPool:
-                made = lost(line)
-            yield line.file, made
-    finally:
-        worker.close()
+def _one_by_one(
+    work: Work[Made], lost: Work[Made], alone: _Workers, lines: list[SessionLine]
+) -> Iterator[tuple[int, Made]]:
+    """Do the lines one by one in a process of its own: another line may have killed the process before."""
+    for line in lines:
+        try:
+            made = alone.begin(work, [line]).result()[0]
+        except BrokenProcessPool:
+            made = lost(line)
+        yield line.file, made
 
 
 Shown = TypeVar("Shown")
