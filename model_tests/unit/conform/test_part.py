@@ -5,7 +5,7 @@ import pytest
 
 from model_tests.conform.controls import CORRUPTIONS, GUARDS
 from model_tests.conform.decision_log import Attribution, rules_at_stake
-from model_tests.conform.files import LEAST, bundled, sample, sessions_in
+from model_tests.conform.files import LEAST, SessionSample, bundled, sample, sessions_in
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.part import RULES, evidence
 from model_tests.conform.sessions import FAMILIES, LIVE
@@ -17,6 +17,12 @@ from spec.evidence import Layer
 @pytest.fixture(scope="module")
 def quick() -> PartResult:
     return evidence(RunEffort.QUICK)
+
+
+@pytest.fixture(scope="module")
+def small() -> SessionSample:
+    """The least of every family."""
+    return sample(10_000)
 
 
 @pytest.mark.slow
@@ -45,20 +51,18 @@ def test_every_corrupted_recording_is_disagreed_with(quick: PartResult) -> None:
     assert [control.detail for control in quick.controls if not control.passed] == []
 
 
-def test_like_steps_are_about_the_same_rules() -> None:
+def test_like_steps_are_about_the_same_rules(small: SessionSample) -> None:
     """Asking once for what is alike gives what asking every time gives."""
     attribution = Attribution()
-    for recorded in sessions_in(sample(200).lines):
+    for recorded in sessions_in(small.lines):
         for outcome in outcomes(recorded, {SPECIFICATION: OnSpecification}):
             requested = (outcome.step, outcome.decided, recorded.profile)
 
             assert attribution.rules_at_stake(*requested) == rules_at_stake(*requested)
 
 
-def test_every_family_is_in_every_sample() -> None:
+def test_every_family_is_in_every_sample(small: SessionSample) -> None:
     """However small it is, and each file has some of its own."""
-    small = sample(10_000)
-
     counts = Counter(session.family for session in sessions_in(small.lines))
 
     assert counts.keys() == FAMILIES.keys() - LIVE
@@ -66,12 +70,10 @@ def test_every_family_is_in_every_sample() -> None:
     assert small.of == 15_263
 
 
-def test_a_sample_is_always_the_same() -> None:
+def test_a_sample_is_always_the_same(small: SessionSample) -> None:
     """And in the order of the files."""
-    lines = sample(600).lines
-
-    assert lines == sample(600).lines
-    assert list(lines) == sorted(lines, key=lambda line: (line.file, line.number))
+    assert small == sample(10_000)
+    assert list(small.lines) == sorted(small.lines, key=lambda line: (line.file, line.number))
 
 
 def test_one_in_one_is_everything() -> None:

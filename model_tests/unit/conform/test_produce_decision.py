@@ -1,12 +1,10 @@
 from itertools import chain
-from types import ModuleType
 
 import pytest
 
 from model_tests.conform.controls import GUARDS, broken_guards
 from model_tests.conform.files import bundled, sample, sessions_in
 from model_tests.conform.part import SELDOM_MET_IN
-from model_tests.verify.results import Control
 from spec.protocol import append, ending, ids, registering
 from spec.protocol.produce import PartitionProduce, admit, answered, is_admitted, names, recovered, refused
 from spec.protocol.records import AppendReply, CachedBatch, ProducerEntry, flatten
@@ -61,28 +59,32 @@ def test_a_restart_leaves_the_newest_batch() -> None:
     assert len(list(flatten(left))) == len(list(flatten(entry)))
 
 
-@pytest.fixture(scope="module")
-def found() -> tuple[Control, ...]:
-    return broken_guards(sessions_in(chain(sample(60).lines, bundled(SELDOM_MET_IN))))
-
-
 @pytest.mark.slow
-def test_every_missing_guard_turns_a_recorded_step_red(found: tuple[Control, ...]) -> None:
+def test_every_missing_guard_turns_a_recorded_step_red() -> None:
     """And the first such step names the rule of the guard."""
+    found = broken_guards(sessions_in(chain(sample(60).lines, bundled(SELDOM_MET_IN))))
+
     assert [control.name for control in found] == [guard.name for guard in GUARDS]
     assert [control.detail for control in found if not control.passed] == []
 
 
-@pytest.mark.parametrize("decision", [ids, registering, ending, append], ids=lambda decision: str(decision.__name__))
-def test_a_guard_is_missing_for_the_time_of_its_control_only(decision: ModuleType, found: tuple[Control, ...]) -> None:
-    """Afterwards the decision is what it was."""
-    assert found
-    assert decision.guards.__module__ == decision.__name__
+def test_a_guard_is_missing_for_the_time_of_its_control_only() -> None:
+    """In a few sessions some guard of each decision is missed; afterwards the decision is what it was."""
+    found = broken_guards(sessions_in(sample(10_000, ("FB", "FX")).lines))
+
+    passed = {control.name for control in found if control.passed}
+    assert {guard.decision for guard in GUARDS if guard.name in passed} >= {ids, registering, ending, append}
+    assert [decision.guards.__module__ for decision in (ids, registering, ending, append)] == [
+        "spec.protocol.ids",
+        "spec.protocol.registering",
+        "spec.protocol.ending",
+        "spec.protocol.append",
+    ]
 
 
 def test_a_guard_that_nothing_meets_is_no_control() -> None:
     """Sessions of appends decide nothing about groups and transactions."""
-    without = broken_guards(sessions_in(sample(600, ("A",)).lines))
+    without = broken_guards(sessions_in(sample(10_000, ("A",)).lines))
 
     assert {control.got for control in without} == {"not run: no such step"}
     assert not any(control.passed for control in without)
