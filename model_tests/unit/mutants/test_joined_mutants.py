@@ -157,9 +157,17 @@ def refused(rule: str) -> bool:
     return any(not isinstance(each.verdict, Proved) for each in found)
 
 
-def on_traces(mutant: DecisionMutant, linked: tuple[JudgedCall, ...]) -> set[str]:
-    """The rules that the links name, and do not name without the mutant."""
-    return {rule for place in linked for rule in judged(mutant, place)[0]}
+def on_traces(mutant: DecisionMutant, linked: tuple[JudgedCall, ...]) -> tuple[str, ...]:
+    """The rules that the links name, and do not name without the mutant, which is planted once for all of them."""
+    return judged(mutant, JudgedCall("all links", lambda: tuple(rule for place in linked for rule in named(place))))[0]
+
+
+def named(place: JudgedCall) -> tuple[str, ...]:
+    """The rules that a place names; none if the mutant breaks it."""
+    try:
+        return place.violated()
+    except Exception:  # noqa: BLE001  # a mutant may break anything, and that is no rule's word
+        return ()
 
 
 def in_proofs(mutant: DecisionMutant, *rules: str) -> set[str]:
