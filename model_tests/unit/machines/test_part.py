@@ -64,6 +64,7 @@ def test_the_part_brings_the_rules_of_all_machines(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(part, "TRANSACTION_EXAMPLES", {RunEffort.QUICK: 2})
     monkeypatch.setattr(part, "PIPELINE_EXAMPLES", {RunEffort.QUICK: 1})
     monkeypatch.setattr(part, "SENDING_EXAMPLES", {RunEffort.QUICK: 2})
+    monkeypatch.setattr(part, "REPLICA_EXAMPLES", {RunEffort.QUICK: 5})
 
     brought = part.evidence(RunEffort.QUICK)
 
@@ -87,13 +88,15 @@ def _of_transactions(machine: type[TransactionMachine]) -> Where:
         ("snapshot without epochs", DISK),
         pytest.param("cleaner drops the last batch of a producer", DISK, marks=pytest.mark.slow),
         ("log start does not bound", DISK),
-        ("stable offset falls", DISK),
+        pytest.param("stable offset falls", DISK, marks=pytest.mark.slow),
         ("unreplicated markers decide", DISK),
         ("readers pass the last stable offset", DISK),
-        ("all aborted listed", DISK),
-        ("any coordinator writes", DISK),
+        pytest.param("all aborted listed", DISK, marks=pytest.mark.slow),
+        pytest.param("any coordinator writes", DISK, marks=pytest.mark.slow),
         ("no id is ever forgotten", _of_transactions(SharedPartitionsMachine)),
-        ("open transactions do not bound readers", _of_transactions(SharedPartitionsMachine)),
+        pytest.param(
+            "open transactions do not bound readers", _of_transactions(SharedPartitionsMachine), marks=pytest.mark.slow
+        ),
         ("pending offsets count", _of_transactions(FailoverMachine)),
         ("nobody is asked", _of_transactions(WorkersMachine)),
         ("partitions are not loaded", _of_transactions(FailoverMachine)),

@@ -11,6 +11,7 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
 from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import caught, survival
+from model_tests.unit.mutants.few import few
 from reference.tape import Tape
 from spec import rules
 
@@ -38,7 +39,7 @@ def test_unclean_elections_lose_what_was_replicated() -> None:
     assert [] == ledger.broken
 
 
-@pytest.mark.parametrize("planted", OF_REPLICAS, ids=lambda planted: planted.name)
+@pytest.mark.parametrize("planted", few(OF_REPLICAS, 3))
 def test_a_defect_of_replication_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that it breaks sees it in some run."""
     found = hunt_in_replicas(planted)

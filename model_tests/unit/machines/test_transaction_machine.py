@@ -34,13 +34,19 @@ OF_STORY: Final = {
 }
 """The rules that each story is for."""
 
+DURABLE_POINTS: Final = {
+    *("EMPTY", "ONGOING", "PREPARE_COMMIT", "PREPARE_ABORT", "COMPLETE_COMMIT", "COMPLETE_ABORT"),
+    *("the log is ahead", "0 markers", "1 markers", "all markers"),
+}
+"""Where a coordinator may fail: what its log says of an id, and how many markers are written then."""
+
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_runs_of_a_story_keep_every_rule(story: WorldSetting) -> None:
     """Nothing breaks in runs from seeds, and the rules that the story is for are at stake in them."""
     ledger = Ledger()
 
-    for seed in range(60):
+    for seed in range(20):
         run_transactions(seed, ledger, (story,))
 
     assert [] == [str(broken) for broken in ledger.broken]
@@ -51,7 +57,7 @@ def test_every_rule_is_at_stake() -> None:
     """Runs of all stories ask about every rule more than once."""
     ledger = Ledger()
 
-    for seed in range(80):
+    for seed in range(40):
         run_transactions(seed, ledger)
 
     assert [] == [rule.id for rule in TRANSACTION_RULES if ledger.at_stake[rule] < 10]
@@ -129,12 +135,11 @@ def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(IdHistory, "loads", noted)
     for seed in range(120):
+        if reached.keys() >= DURABLE_POINTS:
+            break
         run_transactions(seed, Ledger(), (FAILOVER,))
 
-    states = ("EMPTY", "ONGOING", "PREPARE_COMMIT", "PREPARE_ABORT", "COMPLETE_COMMIT", "COMPLETE_ABORT")
-    assert [] == [
-        p for p in (*states, "the log is ahead", "0 markers", "1 markers", "all markers") if not reached[p]
-    ], reached
+    assert reached.keys() >= DURABLE_POINTS
 
 
 @pytest.mark.slow

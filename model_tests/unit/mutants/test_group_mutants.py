@@ -28,7 +28,7 @@ from spec import rules
 OFFSETS_RULES = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH, rules.OFFSETS_GENERATION_FENCE)
 
 
-@pytest.mark.parametrize("planted", few(OF_GROUPS, 5))
+@pytest.mark.parametrize("planted", few(OF_GROUPS, 1))
 def test_a_defect_of_the_group_coordinator_is_caught_by_its_rule(planted: Planted) -> None:
     """A recorded session disagrees in a step about the rule that the defect breaks."""
     found = hunt_in_sessions(planted)
@@ -38,7 +38,7 @@ def test_a_defect_of_the_group_coordinator_is_caught_by_its_rule(planted: Plante
 
 def test_the_true_group_coordinator_survives() -> None:
     """Where the defects are caught, nothing is wrong without them."""
-    assert [] == list(disagreements(sessions_of_groups()[:120]))
+    assert [] == list(disagreements(sessions_of_groups()[:40]))
 
 
 def test_a_defect_that_breaks_nothing_survives() -> None:
@@ -64,7 +64,7 @@ def test_names_of_group_defects_are_unique() -> None:
 # --- the log on disk --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("planted", few(OF_DISK, 12))
+@pytest.mark.parametrize("planted", few(OF_DISK, 3))
 def test_a_defect_of_the_disk_log_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that the defect breaks sees it."""
     found = hunted(planted, run_on_disk)
@@ -105,7 +105,7 @@ def test_a_defect_of_pipelines_is_caught_by_its_rule(planted: Planted) -> None:
     assert caught(found), survival(found)
 
 
-@pytest.mark.parametrize("planted", few(OF_PIPELINES, 4))
+@pytest.mark.parametrize("planted", few(OF_PIPELINES, 1))
 def test_every_defect_of_pipelines_is_caught(planted: Planted) -> None:
     """Likewise, each of them."""
     found = hunted(planted, run_pipeline)

@@ -12,7 +12,7 @@ from reference.log.producer_append import ProducerAppend
 from spec import rules
 
 
-@pytest.mark.parametrize("planted", few(PLANTED, 20))
+@pytest.mark.parametrize("planted", few(PLANTED, 5))
 def test_a_defect_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that the defect breaks sees it."""
     found = hunt(planted)

@@ -1,7 +1,6 @@
 """Defects planted in transactions are caught by the rule that they break, and the true reference is not."""
 
 from collections import Counter
-from typing import Final
 
 import pytest
 
@@ -9,13 +8,11 @@ from model_tests.machines.transaction_machine import TRANSACTION_RULES
 from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import TRANSACTIONS_SAMPLE, caught, sampled, survival
 from model_tests.mutants.reference import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
+from model_tests.unit.mutants.few import of_every_rule
 from model_tests.verify.results import RunEffort
 
-ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_TRANSACTIONS)}.values())
-"""One defect for each rule; `eos verify` hunts a sample of all, and a deep run all of them."""
 
-
-@pytest.mark.parametrize("planted", ONE_OF_EACH, ids=lambda planted: planted.name)
+@pytest.mark.parametrize("planted", of_every_rule(OF_TRANSACTIONS, TRANSACTIONS_SAMPLE))
 def test_a_defect_of_transactions_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that the defect breaks sees it."""
     found = hunt_in_transactions(planted)
