@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from model_tests.unit.by_default import by_default
 from model_tests.verify.idempotence_searches import INSTANCES
 from spec import rules
 from spec.engines.bmc import search
@@ -41,8 +42,11 @@ DEPTHS = {
 }
 """Actions of the shortest violation."""
 
+BOUNDED = ("duplicate check off", "two in flight, window of one")
+"""Controls that bounded search finds by default, too; `make verify` searches some of them within bounds by default."""
+
 SHALLOW = 6
-"""Deeper bounded searches are left to `make verify`, which makes all of them."""
+"""Actions of the deepest of these, and of those of the deep profile."""
 
 
 def the_system(knobs: StreamKnobs) -> System:
@@ -84,7 +88,9 @@ def test_explicit_search_finds_the_shortest_violation(change: BrokenSystem) -> N
 
 
 @pytest.mark.parametrize("stride", [1, 4])
-@pytest.mark.parametrize("change", [c for c in CONTROLS if DEPTHS[c.name] <= SHALLOW], ids=lambda change: change.name)
+@pytest.mark.parametrize(
+    "change", by_default({each.name: each for each in CONTROLS if DEPTHS[each.name] <= SHALLOW}, BOUNDED)
+)
 def test_bounded_search_finds_a_violation_at_the_same_depth(change: BrokenSystem, stride: int) -> None:
     """Whatever the stride, and its trace is one of the explicit system."""
     system = idempotence(change.knobs)

@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 
+from model_tests.unit.by_default import by_default
 from model_tests.verify.model_checking import Instanced, controlled, vacuous
 from model_tests.verify.partition_searches import INSTANCES, searched
 from model_tests.verify.results import RunEffort
@@ -41,6 +42,9 @@ DEPTHS = {
     "a failed append changes what is known of its producer": 1,
 }
 """Actions of the shortest violation."""
+
+BOUNDED = ("open transactions are ignored", "coordinator check off", "a new leader knows nothing of producers")
+"""Controls that bounded search finds by default, too; `make verify` searches some of them within bounds by default."""
 
 WITNESSES = {
     "held_with_two_open": ("two producers", 3),
@@ -108,6 +112,15 @@ def test_the_whole_instances_leave_nothing_out() -> None:
 
 
 @pytest.mark.parametrize("change", CONTROLS, ids=lambda change: change.name)
+def test_explicit_search_finds_the_shortest_violation(change: BrokenPartition) -> None:
+    """It is of the claim written beside the change."""
+    control = controlled(broken(change), change.violates, 0)
+
+    assert control.passed, control.detail
+    assert control.detail.startswith(f"depth {DEPTHS[change.name]} by explicit search: {change.violates}")
+
+
+@pytest.mark.parametrize("change", by_default({each.name: each for each in CONTROLS}, BOUNDED))
 def test_both_searches_find_the_violation_at_the_same_depth(change: BrokenPartition) -> None:
     """It is of the claim written beside the change."""
     built = broken(change)

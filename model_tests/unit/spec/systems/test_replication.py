@@ -47,7 +47,7 @@ DEPTHS = {
 }
 """Actions of the shortest violation."""
 
-DEEPEST_HERE = 7
+DEEPEST_HERE = 5
 """Deeper violations are confirmed by bounded search in the deep effort."""
 
 WITNESSES = {"zombie_appends": 2, "logs_diverge": 4, "high_watermark_lags": 7}

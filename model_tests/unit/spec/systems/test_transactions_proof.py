@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from model_tests.unit.support.obligations import obligation as obligation_of
 from spec.algebra import any_of
 from spec.engines.explore import explore, replayed
 from spec.engines.finite import instance_of
@@ -37,11 +38,7 @@ def prover(knobs: TransactionKnobs) -> Prover:
 
 def obligation(knobs: TransactionKnobs, name: str) -> Obligation:
     """The one obligation of this name, without the others."""
-    claim, _, action = name.partition(" under ")
-    system = proved(knobs)
-    if action == "in every state":
-        return prover(knobs)._follows(system.claim(claim))
-    return prover(knobs).keeps(system.claim(claim), system.action(action))
+    return obligation_of(prover(knobs), proved(knobs), name)
 
 
 @pytest.mark.slow
