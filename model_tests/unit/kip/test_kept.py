@@ -6,8 +6,10 @@ from typing import Any, Final
 import pytest
 
 from model_tests.kip.command import KipReport, run
-from model_tests.kip.searching import controls
-from model_tests.unit.kip.variants import KIPS, found_in, shown
+from model_tests.unit.kip.variants import IN_ONE_WORKER, KIPS, found_in, shown
+from spec.systems.transactions.controls import CONTROLS
+
+pytestmark = IN_ONE_WORKER
 
 NAMES: Final = sorted(file.stem for file in KIPS.glob("*.py"))
 RENEW: Final = "run eos kip docs/kips/NAME.py --json docs/kips/NAME.json again"
@@ -39,7 +41,7 @@ def test_the_kept_searches_are_found_again(name: str) -> None:
 
 def test_each_rests_on_every_control() -> None:
     """A control of the release is one of every variant."""
-    names = [each.name for each in controls(shown("split_out_of_order"))]
+    names = [each.name for each in CONTROLS]
 
     assert all(names == [each["name"] for each in kept(name)["controls"]] for name in NAMES)
 

@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 
+import pytest
+
 from model_tests.kip.command import KipReport, heading
 from model_tests.kip.proving import drawn, proved_facts
 from model_tests.unit.kip.variants import UNCHANGED, shown
+from model_tests.unit.support.obligations import obligation
 from spec.engines.induction import ALWAYS, Obligation, Prover
 from spec.engines.verdict import Proved, Unknown
 from spec.protocol.coordinator import TransactionEntry, Transition
 from spec.protocol.ending import EndRequest
 from spec.systems.transactions.decisions import ReleaseDecisions
-from spec.systems.transactions.variant import Variant, same_decisions
+from spec.systems.transactions.variant import Variant, facts_of, same_decisions
 from spec.versions import Profile
 from spec.vocabulary import TransactionState
 
@@ -20,10 +23,10 @@ def test_the_mended_late_bump_is_proved_where_it_changes_something() -> None:
     variant = shown("late_bump")
     system, unmended = variant.proved(), replace(variant, decisions=same_decisions).proved()
     name = "bump_meets_open_transaction"
-    follows = [each for each in Prover(system).at_the_start() if each.claim == "bump_ends_no_other"]
+    prover = Prover(system)
 
-    assert [Proved()] == [each.verdict for each in follows]
-    assert [Proved()] == [each.verdict for each in Prover(system).under(system.action(name))]
+    assert Proved() == obligation(prover, system, f"bump_ends_no_other under {ALWAYS}").verdict
+    assert [Proved()] == [each.verdict for each in prover.under(system.action(name))]
     assert [Unknown] == [type(each.verdict) for each in Prover(unmended).under(unmended.action(name))]
 
 
@@ -53,7 +56,7 @@ def test_without_a_state_the_heading_says_so() -> None:
     assert "there is none in the bounded instance" in heading(found)
 
 
-def test_a_decision_that_loses_the_outcome_is_refuted_by_an_input() -> None:
+def test_a_decision_that_loses_the_outcome_is_refuted_by_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 1, by the name of the rule."""
 
     def forgetting(taken: ReleaseDecisions, _: Profile) -> ReleaseDecisions:
@@ -64,6 +67,8 @@ def test_a_decision_that_loses_the_outcome_is_refuted_by_an_input() -> None:
         return replace(taken, end=end)
 
     variant = Variant("forgetting", "", decisions=forgetting, instances=UNCHANGED.instances)
+    of_ending = tuple(fact for fact in facts_of(variant) if fact.name.startswith("ending_"))
+    monkeypatch.setattr("model_tests.kip.proving.facts_of", lambda _: of_ending)
 
     report = KipReport(variant, proved_facts(variant), None, None, None)
 

@@ -4,11 +4,16 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from model_tests.kip.loading import loaded
 from model_tests.kip.searching import InstanceResult, searched
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.variant import Variant, VariantInstance
 from spec.versions import NEWEST
+
+IN_ONE_WORKER: Final = pytest.mark.xdist_group("variants")
+"""Of tests that ask for the same searches: what one has found, the next takes."""
 
 KIPS: Final = Path(__file__).parents[3] / "docs" / "kips"
 
