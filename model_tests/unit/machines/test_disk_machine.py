@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -20,15 +21,35 @@ from spec.versions import KAFKA_3_9_UNVERIFIED
 from spec.vocabulary import ControlType, Origin, Timestamp
 
 
-def test_runs_from_a_tape_keep_every_rule() -> None:
+@dataclass(frozen=True)
+class DiskRuns:
+    """What runs from seeds came to, and every state that was compared with its log and snapshots."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    derivations: list[RecoveredState] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def runs() -> DiskRuns:
+    """A hundred runs."""
+    made = DiskRuns()
+    check = disk_invariants.seq_state_recoverable
+
+    def noted(derived: RecoveredState, ledger: Ledger) -> None:
+        made.derivations.append(derived)
+        check(derived, ledger)
+
+    with pytest.MonkeyPatch.context() as change:
+        change.setattr(disk_invariants, "seq_state_recoverable", noted)
+        for seed in range(100):
+            run_on_disk(seed, made.ledger)
+    return made
+
+
+def test_runs_from_a_tape_keep_every_rule(runs: DiskRuns) -> None:
     """The same world holds in runs from seeds, and every rule is at stake in them."""
-    ledger = Ledger()
-
-    for seed in range(100):
-        run_on_disk(seed, ledger)
-
-    assert [] == ledger.broken
-    assert set(DISK_RULES) == {rule for rule in DISK_RULES if ledger.at_stake[rule]}
+    assert [] == runs.ledger.broken
+    assert set(DISK_RULES) == {rule for rule in DISK_RULES if runs.ledger.at_stake[rule]}
 
 
 CIRCUMSTANCES = {
@@ -46,24 +67,9 @@ CIRCUMSTANCES = {
 """What led to a state that was read from disk, as an event records it."""
 
 
-@pytest.fixture
-def derivations(monkeypatch: pytest.MonkeyPatch) -> list[RecoveredState]:
-    """Every state that was compared with its log and snapshots."""
-    seen: list[RecoveredState] = []
-    check = disk_invariants.seq_state_recoverable
-
-    def noted(derived: RecoveredState, ledger: Ledger) -> None:
-        seen.append(derived)
-        check(derived, ledger)
-
-    monkeypatch.setattr(disk_invariants, "seq_state_recoverable", noted)
-    return seen
-
-
-def test_state_is_recovered_in_all_circumstances(derivations: list[RecoveredState]) -> None:
+def test_state_is_recovered_in_all_circumstances(runs: DiskRuns) -> None:
     """Crash points, lost files, truncation, compaction and retention all come before a state that is looked at."""
-    for seed in range(100):
-        run_on_disk(seed, Ledger(asks_decision=False))
+    derivations = runs.derivations
 
     reached = Counter(name for name, message in CIRCUMSTANCES.items() for d in derivations if message in d.message)
     assert [] == [name for name in CIRCUMSTANCES if reached[name] < 10]

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -12,6 +13,8 @@ from reference.simulate.shape import Shape
 from reference.simulate.simulation import simulate
 from spec.versions import NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
+
+pytestmark = pytest.mark.xdist_group("reader history")  # one worker makes the traces
 
 SEEDS = range(10)
 RELEASES = (NEWEST, PROFILES["2.5"], PROFILES["3.9.0"])
@@ -26,8 +29,10 @@ Place = tuple[Value, Value]
 """Reader and partition, or writer and first record."""
 
 
-def traces(workload: str, steps: int = 600, faults: FaultRates = STATE_RETAINED) -> list[list[Row]]:
-    return [simulate(seed, RELEASES[seed % 3], steps, faults, workload) for seed in SEEDS]
+@cache
+def traces(workload: str, steps: int = 600, faults: FaultRates = STATE_RETAINED) -> Sequence[Sequence[Row]]:
+    """Runs of some seeds, made once for all tests that only read them."""
+    return tuple(simulate(seed, RELEASES[seed % 3], steps, faults, workload) for seed in SEEDS)
 
 
 def is_clean(rows: Iterable[Row]) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from model_tests.cli import app
+from model_tests.unit.by_default import by_default
 from model_tests.verify import older_versions as earlier_versions
 from model_tests.verify.breaking import open_along, run_against
 from model_tests.verify.older_versions import earlier
@@ -87,9 +88,9 @@ def test_another_seed_or_effort_is_another_question(answers: Entries) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", by_default({str(seed): seed for seed in range(5)}, ["0", "1"]))
 def test_no_verdict_depends_on_chance(seed: int) -> None:
-    """Five seeds; that of all systems is measured by hand."""
+    """Five seeds, two by default; that of all systems is measured by hand."""
     chance = SolverSettings(seed=seed)
     found = [*Prover(ids(), chance).obligations(), *Prover(partition(), chance).at_the_start()]
 

