@@ -141,7 +141,7 @@ def test_a_change_that_breaks_nothing_is_no_control() -> None:
     assert "holds" in control.got
 
 
-@pytest.mark.parametrize("name", ["two producers", "two epochs"])
+@pytest.mark.parametrize("name", [pytest.param("two producers", marks=pytest.mark.slow), "two epochs"])
 def test_bounded_search_finds_nothing_in_the_true_system(name: str) -> None:
     """Nor does explicit search."""
     built = instance(name)
