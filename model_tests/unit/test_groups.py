@@ -1,9 +1,11 @@
-"""Tests that share a Spark session run in one worker, which pytest and pytest-xdist see to together."""
+"""Tests that share a Spark session, or a fixture of their module, run in one worker: pytest and pytest-xdist see to it."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 _GROUP = """
 import pytest
@@ -24,3 +26,22 @@ def test_a_group_of_tests_stays_in_one_worker(tmp_path: Path) -> None:
 
     workers = re.findall(r"^\[(gw\d)\].*PASSED", output, re.MULTILINE)
     assert (len(workers), len(set(workers))) == (8, 1)
+
+
+@pytest.fixture(scope="module")
+def shared() -> int:
+    """What is made once for this module."""
+    return 1
+
+
+def test_tests_that_share_a_fixture_of_their_module_are_a_group(shared: int, request: pytest.FixtureRequest) -> None:
+    """Each worker would make it anew."""
+    group = request.node.get_closest_marker("xdist_group")
+
+    assert shared == 1
+    assert group.args == ("model_tests/unit/test_groups.py",)
+
+
+def test_a_test_of_its_own_is_in_no_group(request: pytest.FixtureRequest) -> None:
+    """Any worker may run it."""
+    assert request.node.get_closest_marker("xdist_group") is None
