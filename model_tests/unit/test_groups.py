@@ -1,4 +1,4 @@
-"""Tests that share a Spark session, or a fixture of their module, run in one worker: pytest and pytest-xdist see to it."""
+"""Tests that share a Spark session, or a fixture of their module, run in one worker: pytest-xdist sees to it."""
 
 import re
 import subprocess
