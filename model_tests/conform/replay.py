@@ -66,10 +66,11 @@ def in_order(work: Work[Made], lost: Work[Made], lines: Iterable[SessionLine], j
 
 
 def _spread(work: Work[Made], lost: Work[Made], lines: Iterator[SessionLine], jobs: int) -> Iterator[tuple[int, Made]]:
-    workers, alone = _Workers(jobs), _Workers(1)
+    workers = _Workers(jobs)
     if not workers.can_start():
         yield from ((line.file, work(line)) for line in lines)
         return
+    alone = _Workers(1)
     begun: deque[tuple[list[SessionLine], Future[list[Made]]]] = deque()
     try:
         while together := list(islice(lines, TOGETHER)):

@@ -20,11 +20,10 @@ from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.tape_runs import ANYWHERE
 from model_tests.mutants.decisions.crossing_page import read_cells
-from model_tests.mutants.decisions.hunting import EXPLAINED
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
 from model_tests.mutants.decisions.replayed import ALL, FEW, SOME, all_showable, kills_showable, shown, shown_cells
-from model_tests.mutants.decisions.survivors import explained_again, survivors
+from model_tests.mutants.decisions.survivors import survivors, unexplained
 from model_tests.mutants.decisions.table import counted, not_hunted, read
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.of_groups import OF_GROUPS
@@ -144,12 +143,8 @@ def evidence(effort: RunEffort) -> PartResult:
     cells = read_cells()
     of_cells = shown_cells(cells, CELLS_SAMPLE[effort])
     surviving = survivors(table)
-    again = explained_again(surviving) if deep else ()
-    failures += tuple(
-        f"mutant of a decision survives without a reason: {each.mutant}: {each.fate} {each.place}"
-        for each in again
-        if each.fate not in EXPLAINED
-    )
+    again = surviving if deep else []
+    failures += tuple(f"mutant of a decision: {each}" for each in unexplained(again))
     failures += stale()
     return PartResult(
         name="mutants",

@@ -64,3 +64,17 @@ def explained_again(requested: Sequence[HuntResult], layers: Layers = SOME) -> t
         pass
     gone = (replace(each, fate=MutantFate.UNTRIED, place="it is no longer made") for each in requested)
     return tuple(results.fates.get(each.mutant, each) for each in gone)
+
+
+def unexplained(requested: Sequence[HuntResult], layers: Layers = SOME) -> tuple[str, ...]:
+    """A line for each of these survivors that is no longer what the table says; a proof does for a search, too.
+
+    Args:
+        requested: survivors of the table.
+        layers: as in `explained_again`.
+    """
+    return tuple(
+        f"{now.mutant}: no longer {before.fate}, but {now.fate} {now.place}".rstrip()
+        for before, now in zip(requested, explained_again(requested, layers), strict=True)
+        if now.fate not in (before.fate, MutantFate.EQUIVALENT)
+    )

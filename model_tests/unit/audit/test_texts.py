@@ -11,15 +11,13 @@ from random import Random
 from typing import Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model_tests.audit.run import run
 from model_tests.common.reports import NOTHING_JUDGED
 from model_tests.conform.files import RECORDINGS
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
-from model_tests.logs.dump_grammar import DumpLine, Layout, _one_of, entries, may_have_head
+from model_tests.logs.dump_grammar import DumpLine, Layout, entries
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.texts import restored
 from model_tests.monitor.files import trace_writer
@@ -677,19 +675,3 @@ def test_memory_is_bounded_by_the_text_and_not_by_what_it_says(tmp_path: Path) -
             written = sum(Path(path).stat().st_size for path in given.dumps)
 
             assert written < 1000
-
-
-@pytest.mark.parametrize("kind", DumpLine, ids=lambda kind: kind.name)
-@given(st.data())
-def test_no_line_with_a_head_is_taken_for_one_without(kind: DumpLine, data: st.DataObject) -> None:
-    """Whatever the pattern of the head allows: between its words, and as its numbers."""
-    head = data.draw(st.from_regex(_one_of({kind: kind.value})))
-
-    assert may_have_head(head)
-
-
-def test_most_lines_of_applications_have_none() -> None:
-    """Their rows of JSON, and what they log."""
-    rows = ('{"t":1.5,"ev":"ack","p":0,"offset":12}', "INFO committed offset 12 of orders-0 (app.Main)", "")
-
-    assert not any(map(may_have_head, rows))

@@ -10,7 +10,7 @@ from model_tests.mutants.decisions.layers import PROOFS, SEARCHES
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.places import proved, traced
-from model_tests.mutants.decisions.survivors import explained_again, sampled, survivors
+from model_tests.mutants.decisions.survivors import explained_again, sampled, survivors, unexplained
 from model_tests.mutants.decisions.table import read
 from spec.protocol import lso
 
@@ -65,6 +65,23 @@ def test_a_mutant_that_is_reported_apart_is_not_unreachable() -> None:
 def test_a_mutant_that_is_made_no_more_is_untried() -> None:
     """The table speaks of another text."""
     assert again("lso.smaller: nothing is as it was") == (MutantFate.UNTRIED, "it is no longer made")
+
+
+@pytest.mark.parametrize(
+    ("mutant", "fate", "line"),
+    [
+        (SMALLER, MutantFate.EQUIVALENT, ""),
+        (SMALLER, MutantFate.UNREACHABLE, ""),
+        (AT_THE_HIGH_WATERMARK, MutantFate.UNREACHABLE, ""),
+        (AT_THE_HIGH_WATERMARK, MutantFate.EQUIVALENT, "no longer equivalent, but unreachable decides alike in all 1 "),
+        (LARGER, MutantFate.EQUIVALENT, "no longer equivalent, but gap"),
+    ],
+)
+def test_a_survivor_that_is_no_longer_what_the_table_says_is_named(mutant: str, fate: MutantFate, line: str) -> None:
+    """A proof does for a search; a search does not for a proof."""
+    lines = unexplained([HuntResult(mutant, MutationKind.FLIP, fate)], offsets(5))
+
+    assert [each.partition(f"{mutant}: ")[2][: len(line)] for each in lines] == ([line] if line else [])
 
 
 @pytest.mark.slow
