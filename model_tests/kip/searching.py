@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from model_tests.diagrams.events import Ending, Event, Note, Sequence, participants_of
-from model_tests.kip.narration import NARRATED, PARTICIPANTS, Moment
+from model_tests.diagrams.events import Ending, Sequence
+from model_tests.kip.recording import captions, recorded
+from model_tests.monitor.drawing import sequence_of
+from model_tests.traces.schema import Row
 from spec.engines.counterexample import differing
 from spec.engines.difference import StateDifference, compared
 from spec.engines.explore import explore, walked
@@ -15,31 +17,28 @@ from spec.engines.verdict import Happening, Refuted, Trace, Unknown, Verdict, pa
 from spec.systems.language import Claim, State, System
 from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.decisions import remembered
-from spec.systems.transactions.variant import NEWEST_RELEASE, Variant, VariantInstance
+from spec.systems.transactions.variant import NEWEST_RELEASE, Variant, VariantInstance, VariantView
 from spec.systems.transactions.world import TransactionKnobs
 
 MOST_STATES: Final = 100_000
 """An instance with more is not decided."""
 
-DRAWABLE: Final = 2
-"""Of each participant the drawing has so many."""
-
-OTHERS: Final = "elsewhere"
-"""The column of a drawing for what has no other place."""
-
 
 @dataclass(frozen=True, slots=True)
 class SearchedSystem:
-    """A system in a finite instance, with its decisions remembered."""
+    """A system in a finite instance, with its decisions remembered, and its name and words."""
 
+    name: str
     system: System
     finite: Finite
+    view: VariantView
 
 
 def searched_system(variant: Variant, knobs: TransactionKnobs) -> SearchedSystem:
     """The variant in the instance of these knobs of a release."""
-    system = variant.searched(knobs, remembered(variant.taken(knobs)))
-    return SearchedSystem(system, instance_of(system, variant.under(knobs).sizes()))
+    view = VariantView(variant.under(knobs), remembered(variant.taken(knobs)))
+    system = variant.searched(knobs, view.taken)
+    return SearchedSystem(variant.name, system, instance_of(system, view.knobs.sizes()), view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,13 @@ class DrawnRun:
     """A run from the start.
 
     Attributes:
-        picture: the run as a sequence diagram.
+        rows: the run as rows of the trace schema.
+        picture: these rows as a sequence diagram.
         lost: for each step the claims that hold before it and not after.
     """
 
     trace: Trace
+    rows: tuple[Row, ...]
     picture: Sequence
     lost: tuple[tuple[str, ...], ...]
 
@@ -159,7 +160,7 @@ def _besides(searched: SearchedSystem, trace: Trace | None, name: str, what: str
 
 
 def drawn_run(searched: SearchedSystem, trace: Trace, title: str, ending: Ending) -> DrawnRun:
-    """A run as a sequence diagram; an action that has no drawing is a note with what it changes.
+    """A run as rows and as a sequence diagram; an action without rows of its own is a note with what it changes.
 
     Args:
         searched: the system and its instance.
@@ -168,20 +169,15 @@ def drawn_run(searched: SearchedSystem, trace: Trace, title: str, ending: Ending
         ending: what is said below it.
     """
     states = list(walked(searched.system, searched.finite, trace))
-    moments = [Moment(one, step, other) for (one, other), step in zip(pairwise(states), trace, strict=True)]
-    steps = tuple(tuple(_events(searched, moment)) for moment in moments)
-    picture = Sequence(title, participants_of(steps, (*PARTICIPANTS, OTHERS)), steps, ending)
+
+    def changed(step: int) -> str:
+        return f"{_shown(searched, trace[step])}: {_changed(searched, *states[step : step + 2]) or 'changes nothing'}"
+
+    rows = recorded(searched.name, searched.view, trace, states, changed)
+    picture = sequence_of(rows, title, ending, captions(searched.view))
     holding = [_holding(searched, state) for state in states]
     lost = tuple(tuple(name for name in one if name not in other) for one, other in pairwise(holding))
-    return DrawnRun(trace, picture, lost)
-
-
-def _events(searched: SearchedSystem, moment: Moment) -> Iterator[Event]:
-    narrated = NARRATED.get(moment.happening.action)
-    if narrated is not None and max(moment.at, default=0) < DRAWABLE:
-        yield from narrated(moment)
-        return
-    yield Note(OTHERS, f"{_shown(searched, moment.happening)}: {_changed(searched, moment) or 'changes nothing'}")
+    return DrawnRun(trace, tuple(rows), picture, lost)
 
 
 def _shown(searched: SearchedSystem, happening: Happening) -> str:
@@ -190,9 +186,9 @@ def _shown(searched: SearchedSystem, happening: Happening) -> str:
     return f"{happening.action.replace('_', ' ')} ({', '.join(at)})" if over else happening.action.replace("_", " ")
 
 
-def _changed(searched: SearchedSystem, moment: Moment) -> str:
+def _changed(searched: SearchedSystem, before: State, after: State) -> str:
     """The scalars that an action changes, with what they are afterwards."""
-    found = differing(searched.system, searched.finite, moment.before, moment.after)
+    found = differing(searched.system, searched.finite, before, after)
     return ", ".join(f"{name}{_place(at)} = {after}" for name, at, _, after in found)
 
 

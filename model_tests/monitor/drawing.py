@@ -40,6 +40,11 @@ def node_of(row: Row) -> str:
     return str(row["node"])
 
 
+def unnamed(_: Row) -> str:
+    """Nothing: transactions are not named."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Captions:
     """What a drawing calls the things that rows number.
@@ -49,12 +54,14 @@ class Captions:
         node: the participant that handles it.
         records: names of records, by their writer and their number among all that it made.
         order: participants from left to right, all of them; if empty, clients stand before nodes.
+        transaction: the transaction that a request belongs to.
     """
 
     client: Callable[[Row], str] = client_of
     node: Callable[[Row], str] = node_of
     records: Mapping[tuple[str, int], str] = field(default_factory=dict)
     order: tuple[str, ...] = ()
+    transaction: Callable[[Row], str] = unnamed
 
 
 def sequence_of(rows: Sequence[Row], title: str, ending: Ending, captions: Captions | None = None) -> events.Sequence:
@@ -85,6 +92,7 @@ class _Drawing:
         self._captions = captions
         self._handled: set[tuple[str, int]] = set()
         self._given_up: set[tuple[str, int]] = set()
+        self._waiting: set[tuple[str, int]] = set()
         self._in_logs: dict[tuple[str, int, int], str] = {}
 
     def order(self) -> tuple[str, ...]:
@@ -96,7 +104,10 @@ class _Drawing:
         return (*(client for client in clients if client not in nodes), *nodes, "?")
 
     def steps(self) -> tuple[tuple[Event, ...], ...]:
-        """The events of each step; where messages are shown, an answer that comes at once belongs to its request."""
+        """The events of each step, which may have several rows.
+
+        Where messages are shown, an answer that comes at once belongs to its request.
+        """
         steps: list[tuple[Event, ...]] = []
         for number, row in enumerate(self._rows):
             drawn = tuple(self._events(row))
@@ -109,6 +120,8 @@ class _Drawing:
     def _continues(self, before: Row, row: Row) -> bool:
         if not self.shows_messages:
             return False
+        if row["step"] == before["step"]:
+            return True
         if row.get(FATE) in _ANSWERS:
             known = row["message"] < 0 or (row["client"], row["message"]) in self._handled
             return bool(known and (before["client"], before["node"]) == (row["client"], row["node"]))
@@ -121,6 +134,11 @@ class _Drawing:
                 yield from self._step(row, client, node)
             case Fate.REMARK:
                 yield Note(node or client, row["api"])
+            case Fate.SENT:
+                yield Note(client, f"sends {self._request(row)}")
+            case Fate.ARRIVED:
+                self._waiting.add((row["client"], row["message"]))
+                yield DrawnMessage(client, node, self._request(row), self._mark(row))
             case Fate.GIVEN_UP:
                 self._given_up.add((row["client"], row["message"]))
                 yield Note(client, f"waits no longer for the answer to {self._request(row)}")
@@ -135,11 +153,14 @@ class _Drawing:
                 yield DrawnMessage(node, client, answer_text(row), Mark.LOST if fate == Fate.ANSWER_LOST else refused)
 
     def _step(self, row: Row, client: str, node: str) -> Iterator[Event]:
-        text, mark, state = self._request(row), self._mark(row), left(row)
-        if client and node and client != node and self.shows_messages and row["message"] >= 0:
+        text, state, sending = self._request(row), left(row), (row["client"], row["message"])
+        between = client and node and client != node and sending not in self._waiting
+        self._waiting.discard(sending)
+        mark = self._mark(row)
+        if between and self.shows_messages and row["message"] >= 0:
             yield DrawnMessage(client, node, text, mark)
             state = "; ".join(filter(None, (decided_by(row), state)))
-        elif client and node and client != node:
+        elif between:
             yield DrawnMessage(client, node, f"{text} → {answered(row)}", Mark.REFUSED if row["error"] > 0 else mark)
         else:
             failed = answered(row) if row["error"] > 0 or decided_by(row) else ""
@@ -156,7 +177,7 @@ class _Drawing:
         return Mark.AGAIN if again else Mark.LATE if late else Mark.PLAIN
 
     def _request(self, row: Row) -> str:
-        return _words(row["api"], request_text(row, self._records(row)))
+        return _words(row["api"], request_text(row, self._records(row)), self._captions.transaction(row))
 
     def _records(self, row: Row) -> str:
         """Names of the records that a step is about: those of their writer, or those at the same place in the log."""
@@ -174,12 +195,12 @@ class _Drawing:
 def request_text(row: Row, records: str = "") -> str:
     """What a step asked for, in a few words; `records` names those that it is about."""
     if row["origin"] >= 0:
-        return _words(_partition(row), records or _kind(row), _identity(row), _sequences(row))
+        return _words(_partition(row), records or _kind(row), _identity(row), _sequences(row), _coordinator(row))
     outcome = ("commit" if row["committed"] else "abort") if row["api"] == Api.END_TXN else ""
     offset = f"offset {row['offset']}" if row["offset"] >= 0 else ""
     passed_over = "passed over" if row["api"] == "ClientFetched" and not row["delivered"] else ""
     about = _words(row["transactional_id"], _identity(row), _expected(row), _partition(row), outcome, offset)
-    return _words(about, _replicas(row), records, passed_over)
+    return _words(about, _replicas(row), records, passed_over, _coordinator(row))
 
 
 def answered(row: Row) -> str:
@@ -193,7 +214,8 @@ def answer_text(row: Row) -> str:
     offset = f"at {row['first_offset']}" if row["first_offset"] >= 0 else ""
     nothing = "nothing" if row["api"] == "ConsumerFetch" and not row["batch_count"] and not row["error"] else ""
     handed = f"{row['reply_producer_id']}/{row['reply_epoch']}" if row["reply_producer_id"] >= 0 else ""
-    return _words(_name(ErrorCode, row["error"]), offset, handed, nothing)
+    known = "duplicate" if row["duplicate"] else ""
+    return _words(_name(ErrorCode, row["error"]), offset, handed, nothing, known)
 
 
 def decided_by(row: Row) -> str:
@@ -248,6 +270,11 @@ def _kind(row: Row) -> str:
     if row["control"]:
         return f"marker {_name(ControlType, row['control_type'])}"
     return "transactional" if row["transactional"] else "data"
+
+
+def _coordinator(row: Row) -> str:
+    """The coordinator whose marker it is, or that loads its log."""
+    return f"coordinator epoch {row['coordinator_epoch']}" if row["coordinator_epoch"] >= 0 else ""
 
 
 def _sequences(row: Row) -> str:

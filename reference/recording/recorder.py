@@ -31,6 +31,8 @@ BLANK: Final[Mapping[str, Value]] = {column.name: column.absent for column in CO
 class Fate(StrEnum):
     """What an annotation says: what became of a message, or what somebody remarks."""
 
+    SENT = "sent"  # by its client; it arrives in a later step, if at all
+    ARRIVED = "arrived"  # its node handles it in a later step
     LOST = "lost"  # the request never arrives
     GIVEN_UP = "given up"  # its sender does not wait for the answer any more
     ANSWERED = "answered"  # the answer arrives

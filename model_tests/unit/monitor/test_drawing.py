@@ -114,6 +114,52 @@ def test_a_request_that_was_given_up_is_late_and_a_lost_one_does_not_arrive() ->
     assert Note("broker-0", "is killed") in events
 
 
+def test_a_request_may_be_sent_arrive_and_be_handled_in_three_steps() -> None:
+    """Sent, it is at its client; handled, it is at the node that it has arrived at; copies of it are marked."""
+    sent, arrived, answered = (annotated(each, first_offset=4) for each in (Fate.SENT, Fate.ARRIVED, Fate.ANSWERED))
+    handled = a_step(**PRODUCE, first_offset=4)
+    rows = [sent, arrived, handled, answered, handled, arrived]
+    numbers = (0, 1, 2, 2, 3, 4)
+
+    steps = drawn(*({**row, "step": step} for row, step in zip(rows, numbers, strict=True)))
+
+    copy = DrawnMessage("producer-0", "broker-0", "Produce t-0", Mark.AGAIN)
+    assert (
+        (Note("producer-0", "sends Produce t-0"),),
+        (DrawnMessage("producer-0", "broker-0", "Produce t-0"),),
+        (Note("broker-0", "Produce t-0"), DrawnMessage("broker-0", "producer-0", "NONE at 4")),
+        (copy,),
+        (copy,),
+    ) == steps
+
+
+def test_rows_of_one_step_are_drawn_under_its_number() -> None:
+    """Whoever they are about; an answer under another number stays where it is."""
+    remark = {**a_step(api="is killed", node="broker-1"), FATE: Fate.REMARK, "step": 0}
+
+    together, alone = drawn(a_step(**PRODUCE), remark, {**annotated(Fate.LOST), "step": 1})
+
+    assert ["broker-0", "broker-1"] == [event.concerned[-1] for event in together]
+    assert 1 == len(alone)
+
+
+def test_a_transaction_has_its_caption_and_a_marker_its_coordinator() -> None:
+    """Neither is drawn where it is absent; an answer from the cache says so."""
+    marker = {"origin": 1, "control": True, "control_type": 1, "coordinator_epoch": 3, "producer_id": 7}
+    rows = [
+        a_step(**PRODUCE | marker, transaction=2, profile="a draft"),
+        {**annotated(Fate.ANSWERED, duplicate=True), "step": 0},
+    ]
+    captions = Captions(transaction=lambda row: f"of transaction {row['transaction']}")
+
+    ((request, answer),) = sequence_of(rows, "a trace", HOLDS, captions).steps
+
+    assert isinstance(request, DrawnMessage)
+    assert isinstance(answer, DrawnMessage)
+    assert "Produce t-0 marker COMMIT producer 7 coordinator epoch 3 of transaction 2" == request.text
+    assert "NONE duplicate" == answer.text
+
+
 def test_captions_name_participants_and_records_from_writer_to_copy() -> None:
     """A copy has the name of the record at its place in the log."""
     place = {"origin": 0, "first_offset": 4, "appended": True, "producer_id": -1, "base_sequence": -1}
