@@ -5,14 +5,15 @@ calls are watched once, with the protocol as it is. A mutant is then tried on th
 those places are judged again in which it decides otherwise.
 """
 
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
-from types import CodeType, FrameType
+from types import CodeType, FunctionType
 from typing import Any, Final, TypeAlias
+from unittest.mock import patch
 
 from model_tests.mutants.decisions.functions import DecisionFunction, decisions
 from model_tests.mutants.decisions.made import DecisionMutant, forget
@@ -22,6 +23,9 @@ from spec.versions import Profile
 
 Call: TypeAlias = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 """Positional and named arguments."""
+
+NoteCall: TypeAlias = Callable[[Sequence[Any], Sequence[tuple[str, Any]]], None]
+"""Called with the positional and the named arguments of a call."""
 
 FEW: Final = 4
 """Places that are remembered of one call."""
@@ -173,45 +177,42 @@ def watched(
         ValueError: a place names a rule as violated although nothing is broken.
     """
     watch = _Watch(decisions() if about is None else about)
-    for place in places:
-        watch.place = place
-        if afresh:
-            forget()
-        started = time.monotonic()
-        with watch.on():
-            violated = place.violated()
-        if violated:
-            raise ValueError(f"{place.name} violates {', '.join(violated)} with nothing broken")
-        watch.occasions.seconds[place] = time.monotonic() - started
+    with watch.on():
+        for place in places:
+            if afresh:
+                forget()
+            started, watch.place = time.monotonic(), place
+            violated, watch.place = place.violated(), None
+            if violated:
+                raise ValueError(f"{place.name} violates {', '.join(violated)} with nothing broken")
+            watch.occasions.seconds[place] = time.monotonic() - started
     return watch.occasions
 
 
 class _Watch:
-    """Notes every call of a decision while it is on."""
+    """Notes every call of some decisions while it is on, at the place that is judged."""
 
     def __init__(self, about: Iterable[DecisionFunction]) -> None:
         self.occasions = Occasions()
         self.place: JudgedCall | None = None
-        self._codes = {decision.function.__code__: decision for decision in about}
+        self._about = tuple(about)
         self._profiles: dict[Profile, IdentityKey] = {}
         self._held: dict[int, tuple[Any, IdentityKey]] = {}
+        self._keeps: dict[type, Callable[[Any], Any] | None] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Calls are noted inside this context."""
-        sys.setprofile(self._note)
-        try:
+        """Each decision notes its arguments before it decides, inside this context, by whatever name it is bound."""
+        with ExitStack() as stack:
+            for decision in self._about:
+                stack.enter_context(_noting(decision, partial(self._note, decision)))
             yield
-        finally:
-            sys.setprofile(None)
 
-    def _note(self, frame: FrameType, event: str, _: object) -> None:
-        if event != "call":
+    def _note(self, decision: DecisionFunction, positional: Sequence[Any], named: Sequence[tuple[str, Any]]) -> None:
+        if self.place is None:
             return
-        decision = self._codes.get(frame.f_code)
-        if decision is None or self.place is None:
-            return
-        call = self._call(frame.f_code, frame.f_locals)
+        kept = self._kept
+        call = tuple(map(kept, positional)), tuple((name, kept(value)) for name, value in named)
         most = FEW
         try:
             known = self.occasions.calls.setdefault(decision, {}).setdefault(call, [])
@@ -220,18 +221,13 @@ class _Watch:
         if len(known) < most and (not known or known[-1] is not self.place):
             known.append(self.place)
 
-    def _call(self, code: CodeType, values: dict[str, Any]) -> Call:
-        names = code.co_varnames
-        positional = [self._kept(values[name]) for name in names[: code.co_argcount]]
-        last = code.co_argcount + code.co_kwonlyargcount
-        if code.co_flags & VARIADIC:
-            positional += values[names[last]]
-        return tuple(positional), tuple((name, self._kept(values[name])) for name in names[code.co_argcount : last])
-
     def _kept(self, value: Any) -> Any:
-        if isinstance(value, Profile | Mapping):
-            return self._as_held(value)
-        return tuple(value) if isinstance(value, list) else value
+        kind = type(value)
+        if kind not in self._keeps:
+            by_identity = issubclass(kind, Profile | Mapping)
+            self._keeps[kind] = self._as_held if by_identity else tuple if issubclass(kind, list) else None
+        keep = self._keeps[kind]
+        return value if keep is None else keep(value)
 
     def _as_held(self, value: Any) -> IdentityKey:
         """By identity, which is quick; what is held stays, so that nothing else gets its identity."""
@@ -244,3 +240,32 @@ class _Watch:
             )
             known = self._held[id(value)] = value, held
         return known[1]
+
+
+@contextmanager
+def _noting(decision: DecisionFunction, note: NoteCall) -> Iterator[None]:
+    """The decision hands its arguments to `note` before it decides, inside this context."""
+    function, true = decision.function, decision.function.__code__
+    deciding = FunctionType(true, function.__globals__, function.__name__, function.__defaults__)
+    deciding.__kwdefaults__ = function.__kwdefaults__
+    names = {f"__{function.__name__}_{what}__": value for what, value in (("notes", note), ("decides", deciding))}
+    with patch.dict(function.__globals__, names):
+        function.__code__ = _noting_code(true, *names)
+        try:
+            yield
+        finally:
+            function.__code__ = true
+
+
+def _noting_code(true: CodeType, notes: str, decides: str) -> CodeType:
+    """The code of a function with the same parameters that calls two others, by these names of its module."""
+    last = true.co_argcount + true.co_kwonlyargcount
+    positional, named = true.co_varnames[: true.co_argcount], true.co_varnames[true.co_argcount : last]
+    rest = (f"*{true.co_varnames[last]}",) if true.co_flags & VARIADIC else ()
+    parameters = ", ".join((*positional, *(rest or (("*",) if named else ())), *named))
+    noted = "".join(f"{each}, " for each in (*positional, *rest))
+    pairs = "".join(f"({name!r}, {name}), " for name in named)
+    passed = ", ".join((*positional, *rest, *(f"{name}={name}" for name in named)))
+    source = f"def noting({parameters}):\n    {notes}(({noted}), ({pairs}))\n    return {decides}({passed})\n"
+    (code,) = (each for each in compile(source, "<watched>", "exec").co_consts if isinstance(each, CodeType))
+    return code
