@@ -98,7 +98,9 @@ class Occasions:
     def distinguishing_above(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
         """The places in which a decision that uses the mutant decides otherwise, the outermost decision first."""
         seen: set[JudgedCall] = set()
-        for user in reversed(above(mutant.of)):
+        # Where the mutant itself decides as the true decision, so does whatever uses it.
+        users = reversed(above(mutant.of)) if any(self.distinguishing(mutant)) else ()
+        for user in users:
             for call, _ in self.otherwise(mutant, user):
                 for place in self.calls[user][call]:
                     if place not in seen:
@@ -170,13 +172,14 @@ def watched(
     Args:
         places: what is judged.
         about: the decisions whose calls are kept; of all, if not said.
-        afresh: what was worked out before is forgotten at each place, so that it shows all that it asks: where places
-            are few.
+        afresh: what another place has worked out is forgotten at each, so that each shows all that it asks: where
+            places are few.
 
     Raises:
         ValueError: a place names a rule as violated although nothing is broken.
     """
     watch = _Watch(decisions() if about is None else about)
+    forget()
     with watch.on():
         for place in places:
             if afresh:

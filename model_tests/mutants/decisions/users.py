@@ -34,7 +34,7 @@ def above(of: DecisionFunction) -> tuple[DecisionFunction, ...]:
 
 
 def _names(other: DecisionFunction, of: DecisionFunction, word: str, is_property: bool) -> bool:
-    for node in ast.walk(other.tree):
+    for node in _references(other):
         match node:
             case ast.Name(id=name) if not is_property and name == word:
                 return getattr(other.module, name, None) is of.function
@@ -44,6 +44,11 @@ def _names(other: DecisionFunction, of: DecisionFunction, word: str, is_property
             case ast.Attribute(attr=name) if is_property and name == word:
                 return True
     return False
+
+
+@cache
+def _references(of: DecisionFunction) -> tuple[ast.Name | ast.Attribute, ...]:
+    return tuple(node for node in ast.walk(of.tree) if isinstance(node, ast.Name | ast.Attribute))
 
 
 @cache
