@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup test verify docs screens bench lint tables clean python java profile
+.PHONY: help setup test verify docs screens bench lint tables mutants clean python java profile
 
 help: ## this list
 	@echo "make [target] [PROFILE=quick|default|deep]"
@@ -44,21 +44,22 @@ screens: python $(STAMP) ## every page of build/docs in headless Chromium, light
 bench: profile python java $(STAMP) ## ratios measured in one run
 	$(BIN)/python -m model_tests.bench
 
-lint: python $(STAMP) ## ruff, mypy --strict, the import contract, tables of results that are stale
+lint: python $(STAMP) ## ruff, mypy --strict, the import contract, a table of results that is stale
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m model_tests.mutants.tables
+	$(BIN)/python -m model_tests.judging.branch_names
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q model_tests/unit/test_import_contract.py
 
-tables: python java $(STAMP) ## renew the tables of results that `make lint` calls stale; an hour where much has changed
+tables: python java $(STAMP) ## renew the tables of results that lint and tests call stale
 	$(BIN)/python -m model_tests.judging.reachable
 	$(BIN)/python -m model_tests.probe.searching
 	$(BIN)/python -m model_tests.probe.covering
 	$(BIN)/python -m model_tests.probe.tabulating
 	$(BIN)/python -m model_tests.probe.planted
+
+mutants: python java $(STAMP) ## all mutants of the decisions in every layer, into build/mutants; hours, but what is there is not tried again
 	$(BIN)/python -m model_tests.mutants.decisions
-	$(BIN)/python -m model_tests.mutants.states
 
 clean: ## everything that was made, the environment too
 	rm -rf build $(VENV) .hypothesis .pytest_cache .mypy_cache .ruff_cache *.egg-info spark-warehouse metastore_db derby.log

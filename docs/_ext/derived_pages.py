@@ -1,4 +1,4 @@
-"""The pages that show tables of results which are kept beside the code: written anew from the tables in each build."""
+"""The pages of what becomes of mutants: written in each build from `build/mutants`, as far as it is not stale."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -6,8 +6,7 @@ from typing import Final
 
 from sphinx.application import Sphinx
 
-from model_tests.mutants import states
-from model_tests.mutants.decisions import crossing_page, table
+from model_tests.mutants.decisions import crossing_page, states, table
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
     {

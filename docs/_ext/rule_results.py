@@ -1,7 +1,7 @@
 """The last run's results for a rule: its evidence, the controls and the mutants that must break it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ from docutils import nodes
 from run_results import Entry, Evidence, results
 from tables import Cell, folded, listed, table
 
+from model_tests.mutants.decisions.hunting import HuntResult
 from model_tests.mutants.decisions.table import read
 from model_tests.verify.coverage import import_production_modules, owed_by, waived_by
 from model_tests.verify.table import UNITS
@@ -65,12 +66,19 @@ def results_of_rule(rule: Rule) -> list[nodes.Node]:
     controls, mutants = found.controls.get(rule.id, []), found.mutants.get(rule.id, [])
     head: tuple[Cell, ...] = ("what is changed", "kind", "result")
     rows = [*map(_control, controls), *map(_mutant, mutants)]
-    count = seen_under()[rule.id]
-    edits = nodes.paragraph("", f"Of the edits of decisions in the committed table, {count} are seen under this rule.")
+    edits = _edits(rule)
     if not found.run:
-        return folded("What breaks it: not run", edits)
+        return folded("What breaks it: not run", *edits)
     shown = [table([head, *rows], (60, 14, 26))] if rows else [nodes.paragraph("", "No control or mutant of it ran.")]
-    return folded(f"What breaks it ({len(rows)})", *shown, edits)
+    return folded(f"What breaks it ({len(rows)})", *shown, *edits)
+
+
+def _edits(rule: Rule) -> Iterator[nodes.Node]:
+    """How many edits of decisions are seen under a rule; nothing where none was tried."""
+    of = len(_fates())
+    if of:
+        count = seen_under()[rule.id]
+        yield nodes.paragraph("", f"Of {of:,} edits of decisions that were tried, {count:,} are seen under this rule.")
 
 
 def _control(entry: Entry) -> tuple[Cell, ...]:
@@ -84,6 +92,10 @@ def _mutant(entry: Entry) -> tuple[Cell, ...]:
 
 @lru_cache(maxsize=1)
 def seen_under() -> Counter[str]:
-    """By rule, how many edits of decisions are seen under it, of those in the committed table."""
-    rules: Iterable[tuple[str, ...]] = (tuple(each.rules) for each in read())
-    return Counter(rule for named in rules for rule in named)
+    """By rule, how many edits of decisions are seen under it, of those that were tried."""
+    return Counter(rule for each in _fates() for rule in each.rules)
+
+
+@lru_cache(maxsize=1)
+def _fates() -> tuple[HuntResult, ...]:
+    return read()

@@ -1,8 +1,8 @@
-"""Tables of results that take long to compute, kept beside the code, each under the digests of the texts it is about.
+"""Tables of results that take long to compute, each under the digests of the texts that it is about.
 
-A row is about texts: a decision, a system. When one of them changes, the row is stale. `make lint` and every
-reader of a table name what is stale and the command that renews it; a stale row is evidence for nothing. Results for
-other code than this project's source are kept under other names.
+A row is about texts: a decision, a system. When one of them changes, the row is stale, and evidence for nothing. A
+table beside the code is renewed before a change goes in: `make lint` names what is stale and the command that renews
+it. A table under `build` is what the last runs found: its stale rows are passed over.
 """
 
 import ast
@@ -69,7 +69,7 @@ class DerivedTable:
         """The rows as they were written, stale ones included.
 
         Args:
-            path: another table than the one beside the code.
+            path: another table than its own.
 
         Raises:
             BadInput: the table is missing, or is not what was written.
@@ -80,13 +80,28 @@ class DerivedTable:
         """Names of the texts that are not those that the rows are about: changed, new, or gone.
 
         Args:
-            path: another table than the one beside the code.
+            path: another table than its own.
 
         Raises:
             BadInput: the table is missing, or is not what was written.
         """
         kept, now = self._read(path or self.path)["texts"], self.current()
         return tuple(name for name in {**kept, **now} if kept.get(name) != now.get(name))
+
+    def fresh(self, texts_of: Callable[[Row], Iterable[str]], path: Path | None = None) -> list[Row]:
+        """The rows of which no text has changed; none if the table is missing.
+
+        Args:
+            texts_of: names of the texts that a row is about.
+            path: another table than its own.
+
+        Raises:
+            BadInput: the table is not what was written.
+        """
+        if not (path or self.path).exists():
+            return []
+        stale = set(self.stale(path))
+        return [row for row in self.rows(path) if stale.isdisjoint(texts_of(row))]
 
     def complaint(self) -> str:
         """The problem of the table and the command that renews it, in a line; empty if the table is fresh."""
@@ -110,6 +125,7 @@ class DerivedTable:
         lines = (json.dumps(row, ensure_ascii=False) for row in filled)
         digests = json.dumps(dict(self.current()), indent=0)
         to = path or self.path
+        to.parent.mkdir(parents=True, exist_ok=True)
         beginning = to.with_suffix(".new")
         beginning.write_text(f'{{"texts": {digests},\n"rows": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
         beginning.replace(to)
@@ -128,11 +144,6 @@ class DerivedTable:
         if not isinstance(content, dict) or set(content) != {"texts", "rows"}:
             raise BadInput(f"{self._name} is not a table with texts and rows: run {self.renew}")
         return content
-
-
-def complaints(tables: Iterable[DerivedTable]) -> tuple[str, ...]:
-    """What is wrong with some tables, a line each; empty if all are fresh."""
-    return tuple(complaint for table in tables if (complaint := table.complaint()))
 
 
 def digest(tree: ast.AST) -> str:

@@ -1,5 +1,9 @@
-"""Names of the branches of decisions, and which of them can be reached: the table that `reachable` derives, read."""
+"""Names of the branches of decisions, and which of them can be reached: the table that `reachable` derives, read.
 
+`python -m model_tests.judging.branch_names` says whether the table is stale, and how to renew it.
+"""
+
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -73,3 +77,14 @@ def names_in(api: str, profile: Profile) -> tuple[str, ...]:
     if api == "AlterPartition":
         return names_of(electing.proposal_guards(Proposal(True, 0, 0, False), 0, 0, profile))
     return _names().get(api, ())
+
+
+def main() -> int:
+    """Print a line if the table is not about the code as it is; 1 then."""
+    complaint = TABLE.complaint()
+    sys.stdout.write(f"{complaint}\n" if complaint else "")
+    return 1 if complaint else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

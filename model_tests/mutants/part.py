@@ -19,12 +19,9 @@ from model_tests.machines.disk_runs import run_on_disk
 from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.tape_runs import ANYWHERE
-from model_tests.mutants.decisions.crossing_page import read_cells
-from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
-from model_tests.mutants.decisions.replayed import ALL, FEW, SOME, all_showable, kills_showable, shown, shown_cells
-from model_tests.mutants.decisions.survivors import survivors, unexplained
-from model_tests.mutants.decisions.table import counted, not_hunted, read
+from model_tests.mutants.decisions.table import counted
+from model_tests.mutants.decisions.tried import tried
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.of_groups import OF_GROUPS
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
@@ -41,7 +38,6 @@ from model_tests.mutants.reference import (
     run_once,
     true_transactions,
 )
-from model_tests.mutants.tables import stale
 from model_tests.verify.results import PartResult, PlantedDefect, RunEffort
 from spec.rules import Rule
 
@@ -104,12 +100,6 @@ REPLICA_RUNS: Final = {RunEffort.QUICK: 5, RunEffort.DEFAULT: 40, RunEffort.DEEP
 PIPELINE_RUNS: Final = {RunEffort.QUICK: 2, RunEffort.DEFAULT: 10, RunEffort.DEEP: 1000}
 """Runs of the true pipelines."""
 
-DECISIONS_SAMPLE: Final = {RunEffort.QUICK: 60, RunEffort.DEFAULT: 10_000, RunEffort.DEEP: 10_000}
-"""Mutants of decisions, each replayed on the recorded session that killed it: all, except in a quick run."""
-
-CELLS_SAMPLE: Final = {RunEffort.QUICK: FEW, RunEffort.DEFAULT: SOME, RunEffort.DEEP: ALL}
-"""Cells of the crossing of decisions and layers that are tried again, by layer."""
-
 SEED: Final = 20261121  # draws the order of the defects; any seed does, and a fixed one repeats it
 
 
@@ -138,21 +128,15 @@ def evidence(effort: RunEffort) -> PartResult:
     failures += true_replicas(REPLICA_RUNS[effort])
     deep = effort is RunEffort.DEEP
     guards = tuple(broken_guard(each, on_spark=deep) for each in (BROKEN if deep else OF_THE_LOG))
-    table = read()
-    decided = shown(table, DECISIONS_SAMPLE[effort])
-    cells = read_cells()
-    of_cells = shown_cells(cells, CELLS_SAMPLE[effort])
-    surviving = survivors(table)
-    again = surviving if deep else []
-    failures += tuple(f"mutant of a decision: {each}" for each in unexplained(again))
-    failures += stale()
+    of_decisions = tried(effort)
+    failures += tuple(f"mutants of decisions: {failure}" for failure in of_decisions.failures)
     return PartResult(
         name="mutants",
-        mutants=(*mutants, *guards, *decided, *of_cells),
+        mutants=(*mutants, *guards, *of_decisions.detected),
         extra={
             "of_the_reference": len(mutants),
             "of_the_specification": len(guards),
-            "of_decisions": {**counted(table), "not hunted yet": not_hunted(table, made())},
+            "of_decisions": counted(of_decisions.fates),
             "control_runs": runs + 3 * CONTROL[effort] + PIPELINE_RUNS[effort] + REPLICA_RUNS[effort],
             "seconds": round(time.monotonic() - started, 1),
         },
@@ -163,9 +147,7 @@ def evidence(effort: RunEffort) -> PartResult:
         f"{len(of_transactions)} of {len(OF_TRANSACTIONS)} of transactions, "
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
         f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
-        f"{len(decided)} of {len(kills_showable(table, by_name())):,} of decisions that recorded sessions kill; "
-        f"explained {len(again)} of {len(surviving)} survivors again; "
-        f"showed {len(of_cells)} of {all_showable(cells):,} cells of decisions and layers again",
+        f"{len(of_decisions.fates):,} of {len(made()):,} of decisions",
     )
 
 

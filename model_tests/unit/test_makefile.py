@@ -72,4 +72,4 @@ def test_help_lists_every_target(clone: Path) -> None:
     done = make(clone, "help")
 
     listed = {line.split()[0] for line in done.stdout.splitlines()[1:]}
-    assert {"help", "setup", "test", "verify", "docs", "screens", "bench", "lint", "tables", "clean"} == listed
+    assert " ".join(sorted(listed)) == "bench clean docs help lint mutants screens setup tables test verify"

@@ -1,52 +1,32 @@
-"""Try the mutants of the decisions, and write the tables.
+"""Try the mutants of the decisions in every layer, and keep what is found under `build/mutants`.
 
 Tried are the mutants of decisions that are new or have changed since, and of those that are named, as `append.guards`;
-with `--all` every one. The tables are written after each layer, so that an interrupted run continues.
+with `--all` every one. The exit code is 1 if a decision or a mutant is not detected as it is expected to be.
 """
 
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from model_tests.mutants.decisions import crossing_page, table
-from model_tests.mutants.decisions.crossing import Sight
-from model_tests.mutants.decisions.layers import LAYERS, NAMING
-from model_tests.mutants.decisions.made import mutants
-from model_tests.mutants.decisions.mutation_loop import MutationResults, try_mutants
+from model_tests.mutants.decisions.expected import shortcomings
+from model_tests.mutants.decisions.kept import kept, try_all
+from model_tests.mutants.decisions.mutation_loop import MutationResults
 
 ALL: Final = "--all"
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Try what is missing, and write.
+def main(arguments: Sequence[str]) -> int:
+    """Try what is missing, and print what is not as expected; 1 if anything is not.
 
     Args:
         arguments: names of decisions, or `--all`.
     """
-    results = MutationResults() if ALL in arguments else known(arguments)
-    for _ in try_mutants(mutants(), LAYERS, results, crossed=NAMING, say=_say):
-        write(results)
-    write(results)
-
-
-def known(but: Sequence[str] = ()) -> MutationResults:
-    """The results of the tables, as far as they are about the decisions as they are now.
-
-    Args:
-        but: decisions of which everything is to be looked for again.
-    """
-    fates = table.read() if table.TABLE.path.exists() else ()
-    cells = crossing_page.read_cells() if crossing_page.CROSSING.path.exists() else ()
-    return MutationResults(
-        {each.mutant: each for each in fates if each.decision not in but},
-        {(e.decision, e.layer): e for e in cells if e.decision not in but and e.sight is not Sight.UNTRIED},
-    )
-
-
-def write(results: MutationResults) -> None:
-    """Write both tables."""
-    table.write(results.fates_of(mutants()))
-    crossing_page.write_cells(results.cells_of(mutants(), NAMING))
+    results = MutationResults() if ALL in arguments else kept(arguments)
+    try_all(results, _say)
+    found = shortcomings(results)
+    for line in found:
+        _say(line)
+    return 1 if found else 0
 
 
 def _say(line: str) -> None:
@@ -55,4 +35,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

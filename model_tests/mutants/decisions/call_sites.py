@@ -251,9 +251,11 @@ def _noting(decision: DecisionFunction, note: NoteCall) -> Iterator[None]:
     function, true = decision.function, decision.function.__code__
     deciding = FunctionType(true, function.__globals__, function.__name__, function.__defaults__)
     deciding.__kwdefaults__ = function.__kwdefaults__
-    names = {f"__{function.__name__}_{what}__": value for what, value in (("notes", note), ("decides", deciding))}
-    with patch.dict(function.__globals__, names):
-        function.__code__ = _noting_code(true, *names)
+    name = decision.name.replace(".", "_")
+    notes, decides = f"{name}__notes", f"{name}__decides"
+    held = partial(patch.object, decision.module, create=True)
+    with held(notes, note), held(decides, deciding):
+        function.__code__ = _noting_code(true, notes, decides)
         try:
             yield
         finally:

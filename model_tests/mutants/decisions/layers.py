@@ -13,6 +13,7 @@ from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.joined_traces import joined_traces
 from model_tests.mutants.decisions.places import (
+    ONE_IN,
     falsified,
     known_bugs,
     proved,
@@ -47,10 +48,15 @@ FALSIFIED: Final = range(60)
 """Seeds of traces in which steps are made false: transactions under every profile."""
 
 
-def traces() -> Iterator[JudgedCall]:
-    """Steps of the reference's traces, whatever they are about."""
-    steps = chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED), falsified(FALSIFIED))
-    return chain(steps, joined_traces(SEEDS))
+def traces(one_in: int = 1) -> Iterator[JudgedCall]:
+    """Steps of the reference's traces, whatever they are about.
+
+    Args:
+        one_in: one of so many traces is taken.
+    """
+    seeds = SEEDS[::one_in]
+    steps = chain(traced(seeds), replicated(REPLICAS[::one_in]), staked(STAKED[::one_in]), falsified(FALSIFIED))
+    return chain(steps, joined_traces(seeds))
 
 
 def small_inputs() -> Iterator[JudgedCall]:
@@ -84,3 +90,13 @@ NAMING: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyTy
     {name: places for name, places in LAYERS.items() if name not in (TESTS, SMALL_INPUTS)}
 )
 """The layers that name a rule, and may meet every decision: what each is crossed with."""
+
+SMALLER: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
+    {
+        SESSIONS: partial(recorded, 10 * ONE_IN, 10),
+        SMALL_INPUTS: small_inputs,
+        TRACES: partial(traces, 9),
+        SEARCHES: searched,
+    }
+)
+"""The quick layers, with fewer places where there are many."""

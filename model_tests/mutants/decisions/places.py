@@ -13,7 +13,7 @@ import pytest
 
 import model_tests
 from model_tests.bugs import searching
-from model_tests.conform.files import bundled, sample, sessions_in
+from model_tests.conform.files import sample, sessions_in
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SPECIFICATION, disagreements
@@ -57,7 +57,7 @@ ONE_IN: Final = 12
 """One of so many recorded sessions."""
 
 SELDOM: Final = ("FX", "R", "ER", "P", "T", "ET")
-"""Families of few sessions, of which all are taken."""
+"""Families of few sessions."""
 
 Named: TypeAlias = tuple[str, ...]
 """Ids of rules."""
@@ -66,9 +66,14 @@ Named: TypeAlias = tuple[str, ...]
 # --- recorded sessions ----------------------------------------------------------------------------------------
 
 
-def recorded(one_in: int = ONE_IN) -> Iterator[JudgedCall]:
-    """Recorded sessions, the seldom kinds first."""
-    chosen = {session.id: session for session in sessions_in(bundled(SELDOM))}
+def recorded(one_in: int = ONE_IN, seldom: int = 1) -> Iterator[JudgedCall]:
+    """Recorded sessions, the seldom kinds first.
+
+    Args:
+        one_in: one of so many is taken.
+        seldom: likewise of the seldom kinds.
+    """
+    chosen = {session.id: session for session in sessions_in(sample(seldom, SELDOM).lines)}
     chosen |= {session.id: session for session in sessions_in(sample(one_in).lines)}
     return of_sessions(chosen.values())
 

@@ -1,4 +1,4 @@
-"""The table of mutants: the fate of each, kept beside the code, and shown on a page of the docs.
+"""The table of mutants: the fate of each, as the last runs found it, and as a page of the docs shows it.
 
 A row is about texts, by whose digests it is known to be stale: a decision, a table of the protocol, or a system.
 """
@@ -6,7 +6,7 @@ A row is about texts, by whose digests it is known to be stale: a decision, a ta
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
@@ -87,29 +87,37 @@ def _assignment(source: str, name: str) -> ast.AST:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-TABLE: Final = DerivedTable(Path(__file__).parent / "table.json", "make tables", of_decisions)
+DIRECTORY: Final = Path("build/mutants")
+"""Where runs put what they find."""
+
+RENEW: Final = "make mutants"
+
+TABLE: Final = DerivedTable(DIRECTORY / "fates.json", RENEW, of_decisions)
 """What the last hunt of each decision's mutants found, a line for each mutant."""
 
 
 def read(path: Path | None = None) -> tuple[HuntResult, ...]:
-    """The table as it was written, but for what is stale: mutants of decisions that have changed.
+    """The table without what is stale: mutants of decisions that have changed. Empty where nothing was run.
 
     An equivalence is stale, too, when a decision that is the same under the mutant has changed, or when another one
     uses the mutant's.
 
     Args:
-        path: another table than the one beside the code.
+        path: another table than that of the last runs.
     """
-    stale, known = set(TABLE.stale(path)), by_name()
-    rows = tuple(map(_found, TABLE.rows(path)))
-    fresh = (each for each in rows if each.decision not in stale)
-    return tuple(each for each in fresh if each.fate is not MutantFate.EQUIVALENT or _is_masked(each, stale, known))
+    known = by_name()
+    fresh = map(_found, TABLE.fresh(_texts, path))
+    return tuple(each for each in fresh if each.fate is not MutantFate.EQUIVALENT or _is_masked(each, known))
 
 
-def _is_masked(each: HuntResult, stale: Set[str], known: Mapping[str, DecisionMutant]) -> bool:
-    """Whether the decisions that are the same under a mutant have not changed, and nothing else uses its own."""
-    names = named(each.place)
-    return stale.isdisjoint(names) and each.mutant in known and passes(known[each.mutant].of, names)
+def _texts(row: Row) -> tuple[str, ...]:
+    found = _found(row)
+    return (found.decision, *(named(found.place) if found.fate is MutantFate.EQUIVALENT else ()))
+
+
+def _is_masked(each: HuntResult, known: Mapping[str, DecisionMutant]) -> bool:
+    """Whether nothing else uses a mutant's decision than the decisions that are the same under it."""
+    return each.mutant in known and passes(known[each.mutant].of, named(each.place))
 
 
 def write(found: Iterable[HuntResult], path: Path | None = None) -> None:
@@ -117,7 +125,7 @@ def write(found: Iterable[HuntResult], path: Path | None = None) -> None:
 
     Args:
         found: one for every mutant that is made.
-        path: another place than the one beside the code.
+        path: another place.
     """
     TABLE.write(map(asdict, found), path=path)
 
@@ -132,26 +140,36 @@ def counted(found: Iterable[HuntResult]) -> dict[str, int]:
     return dict(Counter(f"killed by {each.layer}" if each.layer else str(each.fate) for each in found))
 
 
-def not_hunted(found: Iterable[HuntResult], made: Iterable[DecisionMutant]) -> int:
-    """How many mutants there are of which the table says nothing, or nothing any more."""
-    return len({mutant.name for mutant in made} - {each.mutant for each in found})
+TITLE: Final = "# Mutants of the decisions"
+
+
+def tried_of(count: int) -> str:
+    """How many of the mutants that are made were tried, in a sentence; without any, how to try them."""
+    if not count:
+        return f"No results are here: `{RENEW}` tries the {len(mutants()):,} mutants of the decisions, in hours.\n"
+    return f"{count:,} of {len(mutants()):,} mutants of the decisions were tried by `{RENEW}`.\n"
 
 
 def page(found: Sequence[HuntResult]) -> str:
-    """The summary as a page of Markdown: counts by layer, and every mutant that no layer kills, with the reason."""
+    """The summary as a page of Markdown: counts by layer, and every mutant that no layer kills, with the reason.
+
+    Without results it says how to make them.
+    """
+    if not found:
+        return f"{TITLE}\n\n{tried_of(0)}"
     return "\n".join((*_counts(found), *_by_kind(found), *_survivors(found))) + "\n"
 
 
 def _counts(found: Sequence[HuntResult]) -> Iterator[str]:
-    yield "# Mutants of the decisions"
+    yield TITLE
     yield ""
-    of = len({each.decision for each in found})
-    yield f"{len(found):,} mutants of {of} decisions and tables: each is one edit of the syntax tree of its decision."
+    yield tried_of(len(found))
+    yield "Each mutant is one edit of the syntax tree of its decision, or of one cell of a table that decides."
     yield "Layers try each one in turn, the cheapest first. The table names the first layer that detects it, with the"
     yield "rule that it reports or, for a test, the test. Equivalent: the solver proves the same result for all inputs"
     yield "of a form that is met, under every profile: each form under each profile is a question. Unreachable:"
-    yield "no search distinguishes it. A deep `make verify` checks both again, and names what no longer holds."
-    yield "`table.json`, beside the code, has the places too."
+    yield f"no search distinguishes it. `{TABLE.path}` has the places too."
+    yield "`eos verify` tries the mutants of a sample of the decisions in some of the layers; a deep run tries all."
     yield "What the mutants do to the states of small instances is [a page of its own](mutant_states.md)."
     yield ""
     yield "| fate | mutants |"

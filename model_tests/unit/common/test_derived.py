@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.common.derived import DerivedTable, complaints, digest
+from model_tests.common.derived import DerivedTable, digest
 from model_tests.common.reports import BadInput
+from model_tests.judging.branch_names import TABLE as BRANCHES
 from model_tests.mutants.decisions import table as texts
-from model_tests.mutants.decisions.made import DecisionMutant, by_name
+from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
+from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
-from model_tests.mutants.decisions.table import read
-from model_tests.mutants.tables import TABLES
+from model_tests.mutants.decisions.table import read, write
 
 
 def table(path: Path, now: dict[str, str]) -> DerivedTable:
@@ -24,10 +25,9 @@ def parsed(text: str) -> ast.AST:
     return ast.parse(text)
 
 
-@pytest.mark.parametrize("kept", TABLES, ids=lambda kept: kept.path.name)
-def test_no_table_is_stale(kept: DerivedTable) -> None:
+def test_the_table_beside_the_code_is_not_stale() -> None:
     """Every row is about the code as it is."""
-    assert kept.complaint() == ""
+    assert BRANCHES.complaint() == ""
 
 
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_text_that_is_not_the_one_of_the_rows_makes_them_stale(
     """It is named, with the command that renews the table."""
     table(tmp_path, {"a": "1", "b": "1"}).write([])
 
-    assert complaints([table(tmp_path, now)]) == (f"{tmp_path}/table.json is stale for {stale}: run make tables",)
+    assert table(tmp_path, now).complaint() == f"{tmp_path}/table.json is stale for {stale}: run make tables"
 
 
 def test_many_stale_texts_are_counted(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path, content: str | 
 
     with pytest.raises(BadInput, match=says):
         table(tmp_path, {}).rows()
-    (complaint,) = complaints([table(tmp_path, {})])
+    complaint = table(tmp_path, {}).complaint()
     assert re.search(says, complaint)
     assert complaint.endswith("run make tables")
 
@@ -105,19 +105,31 @@ def test_prose_does_not_change_a_digest() -> None:
     assert digest(parsed("A = 1\n")) == digest(parsed('A = 1\n"""What it is for."""\n'))
 
 
-def of_decision(name: str) -> DecisionMutant:
-    return next(mutant for mutant in by_name().values() if mutant.of.name == name and mutant.edit)
+def test_rows_of_changed_texts_are_not_fresh(tmp_path: Path) -> None:
+    """The others are; without a table there is none."""
+    table(tmp_path, {"a": "1", "b": "1"}).write([{"name": "a"}, {"name": "b"}])
+    changed = table(tmp_path, {"a": "2", "b": "1"})
+
+    assert changed.fresh(lambda row: (row["name"],)) == [{"name": "b"}]
+    assert changed.fresh(lambda row: (row["name"],), tmp_path / "another.json") == []
 
 
-def test_the_rows_of_a_changed_decision_are_no_longer_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_is_written_where_no_folder_is_yet(tmp_path: Path) -> None:
+    """As under `build`."""
+    table(tmp_path / "build", {}).write([{"name": "x"}])
+
+    assert table(tmp_path / "build", {}).rows() == [{"name": "x"}]
+
+
+def test_the_rows_of_a_changed_decision_are_no_longer_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nor do they pass for evidence: the table is stale by the decision's name."""
-    mutant = of_decision("lso.smaller")
-    assert mutant.edit is not None
-    changed = {**texts.of_decisions(), "lso.smaller": digest(mutant.edit.instead)}
-    other = DerivedTable(DECISIONS.path, DECISIONS.renew, lambda: changed)
-    monkeypatch.setattr("model_tests.mutants.decisions.table.TABLE", other)
+    changed, other = (
+        next(m for m in by_name().values() if m.of.name == name) for name in ("lso.smaller", "lso.bounds")
+    )
+    path = tmp_path / "fates.json"
+    write((HuntResult(mutant.name, mutant.kind, MutantFate.GAP) for mutant in (changed, other)), path)
+    assert changed.edit is not None
+    now = {**texts.of_decisions(), "lso.smaller": digest(changed.edit.instead)}
+    monkeypatch.setattr("model_tests.mutants.decisions.table.TABLE", DerivedTable(path, DECISIONS.renew, lambda: now))
 
-    rows = read()
-
-    assert "lso.smaller" not in {row.decision for row in rows}
-    assert "lso.smaller" in other.stale()
+    assert [row.mutant for row in read()] == [other.name]

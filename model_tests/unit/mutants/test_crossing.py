@@ -1,32 +1,25 @@
-"""The crossing of decisions and layers: it is complete, what is not seen is explained, and a sample is shown again."""
+"""The crossing of decisions and layers: what a layer makes of a decision, and where one names a rule that few name."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from model_tests.conform.files import bundled, sessions_in
 from model_tests.logs.coordinator_log_edges import step_between
 from model_tests.logs.coordinator_log_values import StateValue
+from model_tests.mutants.decisions import states, table
 from model_tests.mutants.decisions.audited import DELETED, OF_NO_CLIENT
 from model_tests.mutants.decisions.call_sites import JudgedCall, watched
 from model_tests.mutants.decisions.crossing import CrossingCell, Sight, cell_of
-from model_tests.mutants.decisions.crossing_page import (
-    ENOUGH,
-    UNNAMED,
-    page,
-    read_cells,
-    seen_by_few,
-    unnamed,
-    why_unnamed,
-    write_cells,
-)
+from model_tests.mutants.decisions.crossing_page import page, read_cells, write_cells
+from model_tests.mutants.decisions.expected import ENOUGH, seen_by_few
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, judged
-from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, NAMING, PROOFS, SEARCHES, SESSIONS
+from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, NAMING, PROOFS, SEARCHES
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.mutations import MutationKind
-from model_tests.mutants.decisions.replayed import shown_cells
-from model_tests.mutants.decisions.table import read
+from model_tests.mutants.decisions.places import of_sessions
 from spec.judging import judge_coordinator
 from spec.protocol import coordinator_steps, lso
 from spec.vocabulary import TransactionState
@@ -46,61 +39,12 @@ def cell_in(place: JudgedCall) -> CrossingCell:
     return cell_of("lso.smaller", "offsets", watched([place]), [by_name()[LARGER]], FATES)
 
 
-def test_every_decision_is_crossed_with_every_layer() -> None:
-    """Once; a decision of which there are no mutants any more is in no cell."""
-    decisions = dict.fromkeys(each.decision for each in read())
-
-    assert [(cell.decision, cell.layer) for cell in read_cells()] == [(d, layer) for layer in NAMING for d in decisions]
-
-
-def test_nothing_is_untried() -> None:
-    """Else a run that should have written the tables was interrupted."""
-    assert [each.mutant for each in read() if each.fate is MutantFate.UNTRIED] == []
-    assert [(each.decision, each.layer) for each in read_cells() if each.sight is Sight.UNTRIED] == []
-
-
-def test_every_cell_names_a_mutant_that_is_still_made() -> None:
-    """Else the crossing is stale."""
-    assert {cell.mutant for cell in read_cells() if cell.mutant} - by_name().keys() == set()
-
-
-def test_few_layers_see_a_decision_only_where_it_is_said_why() -> None:
-    """By its name, by that of its family, or that a layer has not run yet."""
-    assert [name for name, why in seen_by_few(read_cells()).items() if not why] == []
-
-
 def test_a_decision_that_few_layers_see_needs_a_reason() -> None:
     """A new decision has none yet."""
     cells = [CrossingCell("new.decision", "a", Sight.UNREAD), CrossingCell("new.decision", "b", Sight.UNTRIED)]
 
     assert seen_by_few(cells[:1]) == {"new.decision": ""}
     assert seen_by_few(cells) == {"new.decision": "not yet asked are b"}
-
-
-def test_no_layer_is_blind_without_a_reason() -> None:
-    """Nor is there a reason where a layer sees the decision broken."""
-    left = unnamed(read_cells())
-
-    assert [(cell.decision, cell.layer) for cell in left if not why_unnamed(cell)] == []
-    reported = {(name, cell.layer) for cell in left for name in (cell.decision, cell.decision.partition(".")[0])}
-    assert set(UNNAMED) - reported == set()
-
-
-def test_a_sample_of_the_cells_is_seen_again() -> None:
-    """Each layer names a rule where the crossing has it."""
-    again = shown_cells(read_cells(), {SESSIONS: 12, KNOWN_BUGS: 1, PROOFS: 2})
-
-    assert [mutant.name for mutant in again if not mutant.killed] == []
-    assert len(again) == 15
-
-
-def test_a_cell_whose_place_is_gone_is_not_seen() -> None:
-    """A layer that has lost what it saw it by no longer sees it."""
-    cell = next(cell for cell in read_cells() if cell.layer == KNOWN_BUGS and cell.rules and "." in cell.rules[0])
-
-    (again,) = shown_cells([replace(cell, place="nowhere")], {KNOWN_BUGS: 1})
-
-    assert not again.killed
 
 
 def test_a_layer_that_names_a_rule_sees_the_decision() -> None:
@@ -147,9 +91,8 @@ def test_a_place_is_watched_afresh_where_it_is_asked_for() -> None:
 
     requested = {afresh: list(watched(places, afresh=afresh).calls.values()) for afresh in (True, False)}
 
-    assert requested[True]
-    assert all(len(at) == 2 for calls in requested[True] for at in calls.values())
-    assert not requested[False]
+    met_in = {afresh: {len(at) for calls in of for at in calls.values()} for afresh, of in requested.items()}
+    assert met_in == {True: {2}, False: {1}}
 
 
 @pytest.mark.parametrize(
@@ -183,9 +126,23 @@ def test_a_place_is_watched_afresh_where_it_is_asked_for() -> None:
             "repl.committed_survives",
             id="the last in sync loses records",
         ),
+        pytest.param(
+            "groups._member_unknown: negate(claim.member_known) becomes claim.member_known",
+            KNOWN_BUGS,
+            "KAFKA-15784 case 0 (before-3.7)",
+            "offsets.generation_fence",
+            id="a member that is unknown",
+        ),
+        pytest.param(
+            "lso.bounds: offsets.log_start <= stable becomes offsets.log_start < stable",
+            PROOFS,
+            "fact stable_is_between",
+            "lso.bounds",
+            id="where the last stable offset may lie",
+        ),
     ],
 )
-def test_what_one_layer_alone_sees_it_names(mutant: str, layer: str, place: str, rule: str) -> None:
+def test_a_layer_names_the_rule_of_a_broken_decision(mutant: str, layer: str, place: str, rule: str) -> None:
     """Each broken decision by its rule, where nothing is named while nothing is broken."""
     (own,) = (each for each in NAMING[layer]() if each.name == place)
 
@@ -208,6 +165,15 @@ def test_the_page_reports_who_sees_what() -> None:
     assert f"{ENOUGH} layers or more, 0 by one," in reported
 
 
+@pytest.mark.parametrize("page", [page, table.page, states.page], ids=["crossing", "mutants", "states"])
+def test_a_page_without_results_reports_how_to_make_them(page: Callable[[Sequence[Any]], str]) -> None:
+    """Nothing else is on it."""
+    title, nothing, only = page([]).rstrip().split("\n")
+
+    assert (title[:2], nothing) == ("# ", "")
+    assert only.startswith("No results are here: `make mutants` tries the ")
+
+
 def test_cells_are_read_as_they_were_written(tmp_path: Path) -> None:
     """Whatever their sight."""
     cells = (
@@ -220,12 +186,15 @@ def test_cells_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read_cells(tmp_path / "crossing.json") == cells
 
 
+def test_a_table_that_was_not_written_has_no_cells(tmp_path: Path) -> None:
+    """Nothing was run."""
+    assert read_cells(tmp_path / "crossing.json") == ()
+
+
 def test_the_rule_of_a_session_that_forgets_is_named() -> None:
     """A step that waits until producers are forgotten is about what is unknown afterwards."""
-    name = "completing.may_be_forgotten: negate(entry.in_transaction) becomes entry.in_transaction"
-    cell = next(c for c in read_cells() if c.decision == "completing.may_be_forgotten" and c.layer == SESSIONS)
+    mutant = by_name()["completing.may_be_forgotten: negate(entry.in_transaction) becomes entry.in_transaction"]
+    (session,) = (each for each in of_sessions(sessions_in(bundled(("P",)))) if each.name == "expire-P-00000")
 
-    (again,) = shown_cells([cell], {SESSIONS: 1})
-
-    assert cell.mutant == name
-    assert again.killed
+    assert session.violated() == ()
+    assert "seq.first" in judged(mutant, session)[0]

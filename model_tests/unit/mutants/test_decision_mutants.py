@@ -15,14 +15,16 @@ from model_tests.mutants.decisions.made import by_name, mutants, tables
 from model_tests.mutants.decisions.mutation_loop import MutationResults, try_mutants
 from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.places import of_sessions
-from model_tests.mutants.decisions.replayed import shown
-from model_tests.mutants.decisions.table import not_hunted, page, read, write
+from model_tests.mutants.decisions.table import page, read, write
 from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.on_spark import BROKEN, on_traces
 from spec import rules
-from spec.protocol import fence, lso, verification
+from spec.protocol import coordinator, electing, fence, lso, verification
+from spec.protocol.coordinator import TransactionEntry
+from spec.protocol.electing import ProposalDecision
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import NEWEST
+from spec.vocabulary import TransactionState
 
 FAMILIES = ("A", "EB")
 """Sessions of appends, and of transactions of version 2."""
@@ -118,6 +120,26 @@ def test_the_solver_reports_which_mutant_is_the_same_for_all_inputs() -> None:
     assert proved == (Sameness(("lso.smaller",), questions=1), None)
 
 
+def test_calls_are_noted_as_they_are_made() -> None:
+    """Each argument by its place or its name, with defaults; afterwards the decisions are as they were."""
+    entry, proposal = TransactionEntry(), ProposalDecision(branch=0, error=0)
+
+    def place() -> tuple[str, ...]:
+        coordinator.is_in(entry, TransactionState.EMPTY, TransactionState.ONGOING)
+        electing.leader_epoch_after(3, shrinks=False, elects=True)
+        return () if proposal.granted is not None else ("",)
+
+    before = {each: (each.function.__code__, set(vars(each.module))) for each in decisions()}
+    calls = {of.name: list(of_one) for of, of_one in watched([JudgedCall("three calls", place)]).calls.items()}
+
+    assert calls["coordinator.is_in"] == [((entry, TransactionState.EMPTY, TransactionState.ONGOING), ())]
+    ((positional, named),) = calls["electing.leader_epoch_after"]
+    assert (positional, named[:2]) == ((3,), (("elects", True), ("shrinks", False)))
+    assert [(name, value.value) for name, value in named[2:]] == [("profile", NEWEST)]
+    assert calls["electing.ProposalDecision.granted"] == [((proposal,), ())]
+    assert before == {each: (each.function.__code__, set(vars(each.module))) for each in decisions()}
+
+
 def test_what_no_place_reports_apart_is_not_killed() -> None:
     """A layer reports nothing of a mutant that decides alike in all of its places."""
     found = hunt(HuntResult(SMALLER, MutationKind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
@@ -208,13 +230,13 @@ def test_the_page_names_whom_nothing_reports_apart() -> None:
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """And lists the mutants of which it knows nothing."""
+    """The places and rules too; without a table there is nothing."""
     table = (HuntResult(LARGER, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "searches", "4 and 5", (BOUNDS,), 1, 0.5),)
 
     write(table, tmp_path / "table.json")
 
     assert read(tmp_path / "table.json") == table
-    assert not_hunted(table, [by_name()[name] for name in (LARGER, SMALLER)]) == 1
+    assert read(tmp_path / "another.json") == ()
 
 
 @pytest.mark.parametrize(
@@ -240,23 +262,10 @@ def test_a_decision_passes_through_all_that_uses_it() -> None:
     assert [passes(raised, names) for names in by_way_of] == [True, True, False, False]
 
 
-def test_every_mutant_has_a_row() -> None:
-    """None is stale or new."""
-    assert not_hunted(read(), mutants()) == 0
-
-
 def test_a_place_that_is_red_by_itself_is_refused() -> None:
     """Red would say nothing of a mutant."""
     with pytest.raises(ValueError, match="with nothing broken"):
         watched([JudgedCall("always red", lambda: (BOUNDS,))])
-
-
-def test_what_killed_a_mutant_still_does() -> None:
-    """Shown again to the recorded session that the table names."""
-    again = shown(read(), 10)
-
-    assert [mutant.name for mutant in again if not mutant.killed] == []
-    assert len(again) == 10
 
 
 QUICK = ("resends are not recognised",)

@@ -1,69 +1,99 @@
-"""What mutants do to the states of a search: the table is shown again, some by chance."""
+"""What mutants do to the states of a search, counted in the smallest instance that shows a difference."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
+from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
+from model_tests.mutants.decisions.layers import SEARCHES, SESSIONS
 from model_tests.mutants.decisions.made import by_name
+from model_tests.mutants.decisions.mutation_loop import MutationResults, try_mutants
 from model_tests.mutants.decisions.places import searched
-from model_tests.mutants.states import MutantCounts, builds, count_all, counted, page, read, sample, write
-
-SOME = 12
-"""Mutants that are counted again."""
+from model_tests.mutants.decisions.states import MutantCounts, builds, count, page, read, write
 
 OPENS = "append.guards: request.control dropped of all_of"
+UNMET = "finding.partition_of: name_hash < 0 becomes name_hash <= 0"
 
 pytestmark = pytest.mark.xdist_group("mutant states")
 
 
+def small() -> Iterator[JudgedCall]:
+    """Two small searches."""
+    return (each for each in searched() if each.name in {"idempotence, wrapping", "partition, two epochs"})
+
+
 @pytest.fixture(scope="module")
-def table() -> tuple[MutantCounts, ...]:
-    return read()
+def occasions() -> Occasions:
+    """The calls of two small searches."""
+    return watched(small(), afresh=True)
 
 
-@pytest.mark.parametrize("number", range(SOME))
-def test_a_mutant_does_again_what_the_table_has(number: int, table: tuple[MutantCounts, ...]) -> None:
-    """Both numbers, counted anew; a decision that has changed needs the table counted again."""
-    counts = sample([each for each in table if each.true < 600], SOME)[number]
-
-    assert counts == counted(by_name()[counts.mutant], counts.instance)
+def test_the_instances_that_are_counted_are_those_that_are_searched() -> None:
+    """By their names."""
+    assert {place.name for place in searched()} == set(builds())
 
 
-def test_the_table_has_a_mutant_once_and_an_instance_that_is_searched(table: tuple[MutantCounts, ...]) -> None:
-    """A mutant that no instance meets has no line."""
-    assert 800 < len(table) == len({each.mutant for each in table})
-    assert {each.mutant for each in table} <= by_name().keys()
-    assert {each.instance for each in table} <= builds().keys()
+def test_what_a_search_meets_is_counted_in_the_smallest_instance_that_differs(occasions: Occasions) -> None:
+    """The instance as it is has 453 states."""
+    found = count(by_name()[OPENS], occasions)
+
+    assert (found.instance, found.true, found.difference == 0) == ("partition, two epochs", 453, False)
 
 
-def test_what_a_search_meets_is_counted_in_the_smallest_instance_that_differs() -> None:
-    """A mutant that no instance meets has no line."""
-    listed = [by_name()[OPENS], by_name()["finding.partition_of: name_hash < 0 becomes name_hash <= 0"]]
-    places = [each for each in searched() if each.name in {"idempotence, wrapping", "partition, two epochs"}]
-
-    found = list(count_all(listed, places))
-
-    assert [each.mutant for each in found] == [OPENS]
-    assert (found[0].true, found[0].difference == 0) == (453, False)
+def test_a_mutant_that_no_instance_meets_is_counted_nowhere(occasions: Occasions) -> None:
+    """Which is known of it, too."""
+    assert count(by_name()[UNMET], occasions) == MutantCounts(UNMET)
 
 
-def test_a_mutant_that_breaks_the_system_has_a_reason(table: tuple[MutantCounts, ...]) -> None:
+def test_a_mutant_that_breaks_the_system_has_a_reason(occasions: Occasions, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is counted then."""
-    broken = next(each for each in table if each.how.startswith("breaks"))
+    true = count(by_name()[OPENS], occasions)
 
-    found = counted(by_name()[broken.mutant], broken.instance)
+    def breaks(_: str) -> tuple[int, str]:
+        raise ValueError("no state")
 
-    assert (broken.how, 0) == (found.how, found.states)
+    monkeypatch.setattr("model_tests.mutants.decisions.states._explored", breaks)
+    found = count(by_name()[OPENS], occasions)
+
+    assert (found.instance, found.true) == (true.instance, true.true)
+    assert (found.states, found.effect) == (0, "breaks: ValueError")
+
+
+def test_the_loop_counts_every_mutant_once() -> None:
+    """Detected or not, in the layer where it is asked for; a layer in which nothing is left to do is not watched."""
+    listed = [by_name()[name] for name in (OPENS, UNMET)]
+    settled = {each.name: HuntResult(each.name, each.kind, MutantFate.KILLED) for each in listed}
+    results = MutationResults(settled)
+    layers = {SESSIONS: lambda: iter([JudgedCall("never watched", lambda: ("red",))]), SEARCHES: small}
+
+    def turns() -> list[str]:
+        return list(try_mutants(listed, layers, results, measured={SEARCHES: count}))
+
+    first, again = turns(), turns()
+    counted = {name: each.instance for name, each in results.counts.items()}
+    del results.counts[OPENS]
+
+    assert (first, again, turns()) == ([SEARCHES], [], [SEARCHES])
+    assert counted == {OPENS: "partition, two epochs", UNMET: ""}
+    assert results.counts.keys() == {OPENS, UNMET}
 
 
 def test_the_page_says_what_each_does(tmp_path: Path) -> None:
-    """And how many do what."""
+    """And how many do what; a mutant that is met nowhere is counted alone."""
     two = "ids, two brokers"
-    found = (MutantCounts("ids.a", two, 10, 12), MutantCounts("seq.b", two, 10, 10, "more than counted"))
+    found = (
+        MutantCounts("ids.a", two, 10, 12),
+        MutantCounts("seq.b", two, 10, 10, "more than counted"),
+        MutantCounts("seq.c"),
+    )
     write(found, tmp_path / "states.json")
 
     reported = page(read(tmp_path / "states.json"))
 
+    assert "\n3 of " in reported
+    assert "\n2 of these are met" in reported
     assert "| opens states | 1 |" in reported
     ids, seq = reported.split("\n## ")[1:]
     assert ("ids", "seq") == (ids.split()[0], seq.split()[0])
@@ -72,7 +102,7 @@ def test_the_page_says_what_each_does(tmp_path: Path) -> None:
 
 
 def test_a_mutant_that_leaves_no_state_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """What is empty is left out of the table, a number too."""
+    """What is empty is left out of the table; a number is not."""
     write([MutantCounts("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError")], tmp_path / "states.json")
 
     assert read(tmp_path / "states.json") == (MutantCounts("ids.a", "ids, two brokers", 10, 0, "breaks: ValueError"),)

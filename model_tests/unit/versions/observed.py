@@ -16,7 +16,6 @@ from model_tests.judging import branch_names
 from model_tests.machines import replica_events, tape_runs
 from model_tests.monitor import local
 from model_tests.monitor.runs import run_of
-from model_tests.mutants.tables import TABLES
 from model_tests.simulate import simulate
 from reference.wire.versions import served
 from spec.bugs.catalogue import BUGS
@@ -94,7 +93,7 @@ def listed() -> dict[str, Any]:
     table = branch_names.table()
     return {
         "unsourced": [str(cell) for cell in known().missing] + [row.place for row in known().superfluous],
-        "stale": [complaint for each in TABLES if (complaint := each.complaint())],
+        "stale": branch_names.TABLE.complaint(),
         "reachable": sorted({*PROFILES} - {*table}),
         "branches": table[NEWEST.name] == table["4.4"],
         "lemmas": sorted({fact.name for fact in append_facts() if f"[{NEWEST.name}]" in fact.name}),

@@ -101,7 +101,7 @@ def test_checks_take_the_release(before: dict[str, Any], with_another: dict[str,
     """No table of results is stale, every guard has a source, machines draw it, and open bugs stay open in it."""
     listed, names = with_another["listed"], before["listed"]["lemmas"]
 
-    assert ([], [], []) == (listed["unsourced"], listed["stale"], listed["reachable"])
+    assert ([], "", []) == (listed["unsourced"], listed["stale"], listed["reachable"])
     assert listed["branches"]
     assert [name.replace("[4.4]", "[4.5]") for name in names] == listed["lemmas"]
     assert ["4.5", "4.5"] == listed["machines"]
