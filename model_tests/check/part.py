@@ -18,6 +18,7 @@ from model_tests.corruption.catalogue import CORRUPTIONS
 from model_tests.corruption.corrupt import CorruptedTrace, corrupted
 from model_tests.corruption.corruption_report import UNSEEN, CorruptionReport, corruption_report
 from model_tests.corruption.random_corruption import CorruptionKind
+from model_tests.judging import branch_names
 from model_tests.judging.branch_coverage import share_of
 from model_tests.judging.check_report import CheckReport, StepViolation
 from model_tests.simulate import simulate
@@ -93,7 +94,7 @@ def evidence(effort: RunEffort) -> PartResult:
             "simulated_seconds": made.seconds,
             "put_to_the_solver": SOLVED[effort],
         },
-        failures=(*_failures(report), *not_shown(report, effort), *not_noticed(noticed), *differing),
+        failures=(*_failures(report), *not_shown(report, effort), *not_noticed(noticed), *differing, *stale()),
         sampled=""
         if effort is RunEffort.DEEP
         else f"solver: ran {SOLVED[effort]} of {SOLVED[RunEffort.DEEP]} random steps",
@@ -124,6 +125,12 @@ def result_of(rule: Rule, report: CheckReport) -> Result:
         figures={"rows": count.judged, "known": count.known},
         detail=first,
     )
+
+
+def stale() -> tuple[str, ...]:
+    """What is wrong with the table of reachable branches, of which the share that was reached is computed."""
+    complaint = branch_names.TABLE.complaint()
+    return (complaint,) if complaint else ()
 
 
 def _failures(report: CheckReport) -> Iterator[str]:

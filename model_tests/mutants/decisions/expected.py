@@ -93,7 +93,7 @@ def _shortcomings(results: MutationResults) -> Iterator[str]:
         if not why_unnamed(cell):
             yield f"{cell.decision}: {cell.layer} name no rule where mutants decide otherwise, and no reason is given"
     of_cells = {(name, cell.layer) for cell in left for name in (cell.decision, cell.decision.partition(".")[0])}
-    for name, layer in set(UNNAMED) - of_cells:
+    for name, layer in (each for each in UNNAMED if each not in of_cells):
         yield f"{name}: {layer} name a rule, but a reason is given why they do not"
     fates = results.fates_of(mutants())
     untried = [each for each in fates if each.fate is MutantFate.UNTRIED]

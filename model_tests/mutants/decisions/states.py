@@ -69,9 +69,8 @@ def count(mutant: DecisionMutant, occasions: Occasions) -> MutantCounts:
     """
     met = sorted(occasions.distinguishing(mutant), key=lambda place: _states(place.name))
     found = [counted(mutant, place.name) for place in islice(met, FEW)]
-    return next(
-        (each for each in found if each.difference or each.how), found[0] if found else MutantCounts(mutant.name)
-    )
+    first = found[0] if found else MutantCounts(mutant.name)
+    return next((each for each in found if each.difference or each.how), first)
 
 
 def counted(mutant: DecisionMutant, instance: str) -> MutantCounts:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from model_tests.mutants.decisions.crossing import Sight
 from model_tests.mutants.decisions.expected import (
     by_decision,
     seen_by,
@@ -54,7 +55,8 @@ def tried(effort: RunEffort) -> TriedMutants:
     if effort in SAMPLE:
         chosen = sample(SAMPLE[effort])
         results = try_sample(chosen)
-        return TriedMutants(results.fates_of(chosen), tuple(_unseen_anywhere(chosen, unseen(results))))
+        failures = (*blind(results), *_unseen_anywhere(chosen, unseen(results)))
+        return TriedMutants(results.fates_of(chosen), failures)
     results = kept()
     try_all(results)
     return TriedMutants(results.fates_of(mutants()), shortcomings(results))
@@ -87,6 +89,13 @@ def _detected(found: Collection[HuntResult]) -> Iterator[PlantedDefect]:
         if each.fate is MutantFate.KILLED and rules:
             killers = tuple(f"{each.layer} {rule} in {each.place}" for rule in rules)
             yield PlantedDefect(f"decision {each.mutant}", RULES[rules[0]], killers, each.seconds)
+
+
+def blind(results: MutationResults) -> tuple[str, ...]:
+    """A line for each layer that sees no decision of a sample broken: it was not run, or its calls were not noted."""
+    seen = {layer for (_, layer), cell in results.cells.items() if cell.sight is Sight.SEEN}
+    layers = dict.fromkeys(layer for _, layer in results.cells)
+    return tuple(f"{layer} see no decision of the sample broken" for layer in layers if layer not in seen)
 
 
 def unseen(results: MutationResults) -> dict[str, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from spec import rules
 from spec.protocol import coordinator, electing, fence, lso, verification
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.electing import ProposalDecision
+from spec.protocol.guards import PASSED
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import NEWEST
 from spec.vocabulary import TransactionState
@@ -121,13 +122,14 @@ def test_the_solver_reports_which_mutant_is_the_same_for_all_inputs() -> None:
 
 
 def test_calls_are_noted_as_they_are_made() -> None:
-    """Each argument by its place or its name, with defaults; afterwards the decisions are as they were."""
-    entry, proposal = TransactionEntry(), ProposalDecision(branch=0, error=0)
+    """Each argument by its place or its name, with defaults; decisions answer as ever, and afterwards are as before."""
+    entry = TransactionEntry(state=TransactionState.ONGOING.value)
+    proposal = ProposalDecision(branch=PASSED, error=0)
 
     def place() -> tuple[str, ...]:
-        coordinator.is_in(entry, TransactionState.EMPTY, TransactionState.ONGOING)
-        electing.leader_epoch_after(3, shrinks=False, elects=True)
-        return () if proposal.granted is not None else ("",)
+        ongoing = coordinator.is_in(entry, TransactionState.EMPTY, TransactionState.ONGOING)
+        epoch = electing.leader_epoch_after(3, shrinks=False, elects=True)
+        return () if (ongoing, epoch, proposal.granted) == (True, 4, True) else ("other answers",)
 
     before = {each: (each.function.__code__, set(vars(each.module))) for each in decisions()}
     calls = {of.name: list(of_one) for of, of_one in watched([JudgedCall("three calls", place)]).calls.items()}

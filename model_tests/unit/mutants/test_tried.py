@@ -19,13 +19,14 @@ from model_tests.mutants.decisions.kept import kept, try_all
 from model_tests.mutants.decisions.layers import NAMING, SEARCHES, SESSIONS, TRACES
 from model_tests.mutants.decisions.made import DecisionMutant, by_name, mutants
 from model_tests.mutants.decisions.mutation_loop import Layers, MutationResults
-from model_tests.mutants.decisions.tried import SAMPLE, TriedMutants, sample, try_sample, unseen
+from model_tests.mutants.decisions.tried import SAMPLE, TriedMutants, blind, sample, try_sample, unseen
 from model_tests.verify.results import RunEffort
 from spec.protocol import lso
 
 SMALLER = "lso.smaller: left < right becomes left <= right"
 LARGER = "lso.smaller: left < right becomes left < right - 1"
 BOUNDS = "lso.bounds"
+BLIND = "traces see no decision of the sample broken"
 NAMES = tuple(dict.fromkeys(mutant.decision for mutant in mutants()))
 
 
@@ -153,15 +154,15 @@ def test_a_sampled_decision_is_seen_broken_by_some_layer(
     ("in_some", "in_all", "failures"),
     [
         (True, True, ()),
-        (False, True, ()),
-        (False, False, ("lso.smaller: its mutants decide otherwise in traces, and no rule is named there",)),
+        (False, True, (BLIND,)),
+        (False, False, (BLIND, "lso.smaller: its mutants decide otherwise in traces, and no rule is named there")),
     ],
     ids=["in some places", "in all places", "nowhere"],
 )
 def test_a_decision_that_is_not_seen_broken_in_some_places_is_tried_in_all(
     in_some: bool, in_all: bool, failures: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If no rule is named there either, the run fails."""
+    """If no rule is named there either, the run fails; and so it does where a layer sees nothing of the sample."""
     chosen = [mutant for mutant in mutants() if mutant.decision == "lso.smaller"]
     monkeypatch.setattr(tried_mutants, "sample", lambda _: chosen)
     monkeypatch.setattr(tried_mutants, "try_sample", partial(_tried_in, offsets(names_the_rule=in_some)))
@@ -233,3 +234,21 @@ def test_a_run_of_all_reports_what_is_not_as_expected(capsys: pytest.CaptureFixt
     assert code == 1
     assert progress[0] == "recorded sessions: 1 places, 2 mutants undetected"
     assert last == f"{len(mutants()) - 2:,} of {len(mutants()):,} mutants have not been tried in every layer"
+
+
+@pytest.mark.parametrize("made", [iter, lambda _: iter([JudgedCall("asks nothing", lambda: ())])])
+def test_a_layer_whose_calls_are_not_noted_is_no_success(
+    made: Callable[[tuple[()]], Iterator[JudgedCall]],
+) -> None:
+    """Without places, or where these ask no decision, nothing is unseen; but the layer is named."""
+    found = try_sample([by_name()[LARGER]], {TRACES: lambda: made(())})
+
+    assert (unseen(found), blind(found)) == ({}, (BLIND,))
+
+
+def test_a_decision_that_there_is_not_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is tried."""
+    assert main(["lso.smalle"]) == 2
+    assert capsys.readouterr().out == (
+        "no decision is called 'lso.smalle'; they are called as in spec/protocol, for example append.guards\n"
+    )

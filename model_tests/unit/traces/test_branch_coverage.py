@@ -4,13 +4,14 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 import pytest
 
-from model_tests.check.part import not_shown
+from model_tests.check.part import not_shown, stale
 from model_tests.common.reports import BadInput
-from model_tests.judging import branch_coverage
+from model_tests.judging import branch_coverage, branch_names
 from model_tests.judging.branch_coverage import SHOWN, BranchTally, Coverage, coverage, reported, share_of
 from model_tests.judging.branch_names import table
 from model_tests.judging.check_report import CheckReport
@@ -113,3 +114,14 @@ def test_a_batch_that_shows_little_fails_by_name(effort: RunEffort, fails: int) 
     assert fails == len(reported_of)
     assert "append.duplicate (4.3)" in reported_of[0]
     assert "txn.no_crosstalk" in reported_of[-1] or effort is RunEffort.QUICK
+
+
+def test_a_stale_table_of_branches_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The share that is reached would be of other branches."""
+    fresh = stale()
+    monkeypatch.setattr(branch_names, "TABLE", replace(branch_names.TABLE, current=lambda: {"spec.protocol.seq": ""}))
+
+    (line,) = stale()
+
+    assert fresh == ()
+    assert "reachable.json is stale for " in line
