@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,19 +22,26 @@ from model_tests.unit.audit.written import data, encoded, placed, write_segment
 from model_tests.unit.source_files import reached_from, within
 
 AUDIT = """
-import sys, time
+import os, signal, sys
 from pathlib import Path
 from model_tests.audit.result_cache import ResultCache
 from model_tests.audit.log import audit_log, surroundings
 from model_tests.audit.partition_verdict import VERDICT
 from model_tests.logs.kafka_log_folders import list_logs
 
+def die(*arguments):
+    os.kill(os.getpid(), signal.SIGKILL)
+
 def judged(log):
-    time.sleep(0.2)
     return VERDICT.encode(audit_log(log, surroundings(log)))
 
-for log in list_logs([sys.argv[1]]).logs:
-    ResultCache(Path(sys.argv[2]), "").found(log, "", lambda: judged(log))
+logs, work, where = sys.argv[1:]
+for number, log in enumerate(list_logs([logs]).logs):
+    if number == 3 and where == "reading":
+        judged = die
+    if number == 3 and where == "renaming":
+        Path.replace = die
+    ResultCache(Path(work), "").found(log, "", lambda: judged(log))
 """
 
 
@@ -44,17 +50,14 @@ def judged(log: LogFolder) -> bytes:
     return VERDICT.encode(audit_log(log, surroundings(log)))
 
 
-def test_an_audit_that_is_killed_is_resumed(tmp_path: Path) -> None:
-    """A resumed audit reuses the results, and its report is that of an audit without a stop."""
-    for number in range(20):
+@pytest.mark.parametrize(("where", "unfinished"), [("reading", 0), ("renaming", 1)])
+def test_an_audit_that_is_killed_is_resumed(tmp_path: Path, where: str, unfinished: int) -> None:
+    """A resumed audit reuses the complete results, and its report is that of an audit without a stop."""
+    for number in range(5):
         write_segment(tmp_path / "logs" / f"t-{number}", [data(0), data(1 + number % 2)])
     work = directory_for(tmp_path / "work")
-    script = [sys.executable, "-c", AUDIT, str(tmp_path / "logs"), str(work)]
-    running = subprocess.Popen(script, cwd=Path(result_cache.__file__).parents[2])
-    while len(list(work.glob("[0-9a-f]*"))) < 3 and running.poll() is None:
-        time.sleep(0.02)
-    os.kill(running.pid, signal.SIGKILL)
-    running.wait()
+    script = [sys.executable, "-c", AUDIT, str(tmp_path / "logs"), str(work), where]
+    killed = subprocess.run(script, cwd=Path(result_cache.__file__).parents[2])
     logs = list_logs([str(tmp_path / "logs")]).logs
     requested: list[str] = []
 
@@ -62,9 +65,11 @@ def test_an_audit_that_is_killed_is_resumed(tmp_path: Path) -> None:
         requested.append(log.name)
         return judged(log)
 
+    before = len(list(work.iterdir()))
     found = [ResultCache(work, "").found(log, "", lambda log=log: find(log)) for log in logs]  # type: ignore[misc]
 
-    assert 0 < len(requested) <= 17
+    assert (-signal.SIGKILL, 3 + unfinished) == (killed.returncode, before)
+    assert [log.name for log in logs[3:]] == requested
     assert list(map(VERDICT.decode, found)) == [audit_log(log, surroundings(log)) for log in logs]
 
 
