@@ -18,7 +18,7 @@ from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
 from model_tests.bugs.leader_world import ExpiryWorld, StreamWorld, VerifyingWorld
 from model_tests.bugs.markers_world import MarkersWorld
-from model_tests.bugs.transactions_world import TransactionsWorld
+from model_tests.bugs.transactions_script import TransactionsScript
 from model_tests.bugs.world import CarriedOut, Make, Staging, carry_out
 from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_coordinator
@@ -117,7 +117,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "offsets": OffsetsWorld,
         "membership": MembershipWorld,
         "marking": MarkersWorld,
-        "transactions": TransactionsWorld,
+        "transactions": TransactionsScript,
     }
 )
 """How a world is made, by the name of the system."""

@@ -3,7 +3,7 @@
 The ghost reads what was sent and what is in the logs. It asks no decision of the specification.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -40,10 +40,6 @@ class CounterexampleWorld(Protocol):
     @property
     def cast(self) -> tuple[str, ...]:
         """All that may take part, from left to right."""
-
-    @property
-    def acts(self) -> Mapping[str, Callable[..., None]]:
-        """What each action does: from its arguments; raises `Refusal` or `Diverged`."""
 
     def broken(self) -> GhostViolation | None:
         """What is broken by now."""
@@ -95,7 +91,8 @@ def carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
     """Do each action of a counterexample in turn, until something is broken or refused."""
     for number, happening in enumerate(trace, start=1):
         try:
-            world.acts[happening.action](*happening.at)
+            act = getattr(world, happening.action, None) if not hasattr(world, "acts") else world.acts[happening.action]
+            act(*happening.at)
         except (Refusal, Impossible, Diverged) as otherwise:
             return CarriedOut(world, refused=f"step {number}, {happening}: {_reason(otherwise)}")
         broken = world.broken()

@@ -1,10 +1,10 @@
 """What is drawn of a run: the steps that its recorder keeps, with annotations, and what the story calls things."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-from model_tests.monitor.drawing import Captions
+from model_tests.monitor.drawing import Captions, unnamed
 from model_tests.traces.schema import Row
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch
@@ -44,6 +44,7 @@ class Story:
         records: what it calls records, by their writer and their number among all that it made.
         participants: what it calls clients and nodes, by their names in rows.
         hidden: requests that are not drawn.
+        transaction: what it calls the transaction of a request.
     """
 
     def __init__(self, recorder: Recorder, participants: Mapping[str, str] | None = None) -> None:
@@ -53,6 +54,7 @@ class Story:
         self.records: dict[tuple[str, int], str] = {}
         self.participants = dict(participants or {})
         self.hidden: set[str] = {Api.FIND_COORDINATOR}
+        self.transaction: Callable[[Row], str] = unnamed
         self._recorder = recorder
         self._begun = len(recorder.rows)
 
@@ -64,7 +66,7 @@ class Story:
 
     def captions(self, order: Iterable[str]) -> Captions:
         """What the drawing calls things, and the participants from left to right."""
-        return Captions(self.client, self.node, self.records, tuple(order))
+        return Captions(self.client, self.node, self.records, tuple(order), self.transaction)
 
     def call(self, value: bytes, name: str) -> None:
         """Name a record of a world, whose value says who made it."""

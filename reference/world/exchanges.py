@@ -20,7 +20,7 @@ from reference.world.messages import (
     WriteMarker,
 )
 from reference.world.replica_rows import node_name
-from reference.world.steps import who
+from reference.world.steps import transaction_of, who
 from spec.vocabulary import Api, ErrorCode, Origin, Timestamp
 
 
@@ -45,7 +45,8 @@ def exchange_rows(request: Request, answer: Answer | None, offsets_partitions: i
         answer: to it, None where there is none.
         offsets_partitions: of `__consumer_offsets`.
     """
-    exchange: Row = {"node": node_name(request.node)} | who(request) | ({} if answer is None else _reply_of(answer))
+    exchange: Row = {"node": node_name(request.node), **who(request), **transaction_of(request.body)}
+    exchange |= {} if answer is None else _reply_of(answer)
     match request.body:
         case CoordinatorCall(request=TxnOffsetCommit(group=group, offsets=offsets)):
             errors = answer.partitions if isinstance(answer, CoordinatorAnswer) else {}

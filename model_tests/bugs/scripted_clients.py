@@ -1,0 +1,233 @@
+"""A world of transactions whose clients send what a script says; each request may arrive again and again."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from model_tests.bugs.world import Diverged, there
+from model_tests.monitor.drawing import answered
+from model_tests.scenarios.transaction_stage import TransactionScene, coordinator, partition_name
+from model_tests.traces.schema import Row
+from reference.broker.ids import ProducerIdentity
+from reference.broker.marker_channel import PendingMarkers
+from reference.broker.transaction_api import NO_IDENTITY
+from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
+from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorRequest, EndTxn, InitProducerId
+from reference.client.partition_queue import ProducerBatch
+from reference.client.producer import Attempt
+from reference.client.producer_settings import request_versions
+from reference.client.transactional_producer import TRANSACTION_TIMEOUT_MS
+from reference.log.batch import blank_batch
+from reference.log.partition import Partition
+from reference.network import NetworkMessage
+from reference.recording.recorder import FATE, Fate
+from reference.world.exchanges import api_of, exchange_rows
+from reference.world.history import RecordOrigin
+from reference.world.messages import (
+    BrokerSender,
+    CoordinatorCall,
+    Plain,
+    Produce,
+    Request,
+    Response,
+    Verify,
+    WriteMarker,
+)
+from reference.world.steps import sender_name
+from reference.world.transaction_shape import TransactionShape
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode, Timestamp
+
+ID: Final = "payments"
+SHAPE: Final = TransactionShape(topics=("orders",))
+NAMES: Final = tuple(TopicPartition(topic, number) for topic in SHAPE.topics for number in range(SHAPE.partitions))
+
+
+class Outcome(NamedTuple):
+    """What an answer says: an error, and the identity that it hands out, if any."""
+
+    error: ErrorCode
+    identity: ProducerIdentity
+
+
+class ScriptedClients(TransactionScene):
+    """Clients of one transactional id, its coordinator, and two partitions.
+
+    Attributes:
+        clients: their names, by number.
+    """
+
+    def __init__(self, profile: Profile, clients: Sequence[str], shape: TransactionShape = SHAPE) -> None:
+        """Nothing is sent."""
+        super().__init__(profile, shape)
+        self.clients = tuple(clients)
+        self.versions = request_versions(profile)
+        self.story.transaction = transaction_of
+        self.story.participants |= {sender_name(Plain(number)): name for number, name in enumerate(clients)}
+
+    @property
+    def cast(self) -> tuple[str, ...]:
+        """Clients, coordinators, partitions."""
+        return (*self.clients, *map(coordinator, range(self.shape.nodes)), *map(partition_name, self.partitions))
+
+    @property
+    def coordinating(self) -> int:
+        """The node that coordinates the id."""
+        return self.brokers.log_leaders[0]
+
+    @property
+    def metadata(self) -> TransactionMetadata:
+        """What its coordinator knows of the id."""
+        return self.brokers.nodes[self.coordinating].transactions.states.known(ID).metadata
+
+    def leader(self, partition: int) -> Partition:
+        """The leader's replica of a partition."""
+        return self.brokers.partitions[NAMES[partition]].leader
+
+    # --- what clients send ------------------------------------------------------------------------------------
+
+    def ask(self, client: int, request: CoordinatorRequest, transaction: int = ABSENT) -> Request:
+        """A client sends a request to the coordinator.
+
+        Args:
+            client: by its number.
+            request: of the client.
+            transaction: the client's, by its number.
+        """
+        return self.wires.send(Plain(client), self.coordinating, CoordinatorCall(0, request, transaction))
+
+    def asks_for_identity(self, client: int, expected: ProducerIdentity | None = None) -> Request:
+        """A client sends InitProducerId: with the identity that it has, if it resumes."""
+        return self.ask(client, InitProducerId(self.versions.init_producer_id, ID, TRANSACTION_TIMEOUT_MS, expected))
+
+    def asks_to_end(
+        self, client: int, producer: ProducerIdentity, *, commit: bool, transaction: int = ABSENT
+    ) -> Request:
+        """A client sends EndTxn.
+
+        Args:
+            client: by its number.
+            producer: the identity in the request.
+            commit: else abort.
+            transaction: the client's, by its number.
+        """
+        return self.ask(client, EndTxn(self.versions.end_txn, ID, producer, commit), transaction)
+
+    def produces(
+        self, client: int, producer: ProducerIdentity, partition: int, sequence: int, made_by: RecordOrigin
+    ) -> Request:
+        """A client sends a batch of one record in a transaction.
+
+        Args:
+            client: by its number.
+            producer: the identity in the batch.
+            partition: by its number.
+            sequence: of the record.
+            made_by: whose record it is.
+        """
+        producer_id, epoch = producer
+        records = blank_batch(1, producer_id=producer_id, epoch=epoch, base_sequence=sequence, transactional=True)
+        attempt = Attempt(partition, 0, ProducerBatch(sequence, 1, Timestamp(0)), records)
+        body = Produce(self.versions.produce, ID, NAMES[partition], attempt, made_by=made_by)
+        return self.wires.send(Plain(client), self.brokers.leader_of(NAMES[partition]), body)
+
+    # --- what arrives -----------------------------------------------------------------------------------------
+
+    def arrives(self, request: Request) -> None:
+        """A request arrives; a copy of it stays under way."""
+        under_way = reversed(self.wires.requests.in_transit)
+        self.broker_receives(next(each for each in under_way if each.payload is request), leave_copy=True)
+
+    def answers(self, request: Request) -> list[NetworkMessage[Response]]:
+        """The answers to a request that are under way, oldest first."""
+        return [each for each in self.wires.replies.in_transit if each.payload.request is request]
+
+    def answer(self, request: Request) -> Outcome:
+        """What the oldest answer to a request that is under way says.
+
+        Raises:
+            Diverged: no node has answered.
+        """
+        message = there(next(iter(self.answers(request)), None), f"{api_of(request.body)} waits for its answer")
+        columns = next(exchange_rows(*message.payload, self.shape.offsets_partitions))
+        answer = message.payload.answer
+        identity = answer.identity if isinstance(answer, CoordinatorAnswer) else NO_IDENTITY
+        return Outcome(ErrorCode(int(columns["error"])), identity)
+
+    def answer_arrives(self, request: Request) -> Outcome:
+        """The oldest answer to a request of a client arrives, if it still waits for one; what it says.
+
+        Raises:
+            Diverged: no node has answered.
+        """
+        outcome, message = self.answer(request), self.answers(request)[0]
+        if self.wires.deliver_reply(message, leave_copy=False) is not None:
+            self._annotate(Fate.ANSWERED, *message.payload)
+        return outcome
+
+    def succeeds(self, request: Request) -> ProducerIdentity:
+        """A request of a client arrives, and so does the answer; the identity in it, if there is one.
+
+        Raises:
+            Diverged: it is refused.
+        """
+        self.arrives(request)
+        return self.accepted(request, self.answer_arrives(request))
+
+    def accepted(self, request: Request, outcome: Outcome) -> ProducerIdentity:
+        """The identity in the answer to a request, if there is one.
+
+        Raises:
+            Diverged: the answer is a refusal.
+        """
+        if outcome.error is not ErrorCode.NONE:
+            raise Diverged(self.refusal(request, outcome))
+        return outcome.identity
+
+    def refusal(self, request: Request, outcome: Outcome) -> str:
+        """A refusal in words: the answer to a request, and where a node has decided the guard that refuses."""
+        steps = (row for row in reversed(self.recorder.rows) if FATE not in row and row["message"] == request.number)
+        step = next(steps, None)
+        return f"{api_of(request.body)} is answered {answered(step) if step else outcome.error.name}"
+
+    # --- between nodes ----------------------------------------------------------------------------------------
+
+    @property
+    def owed(self) -> list[PendingMarkers]:
+        """The transactions that the coordinator has decided and not completed."""
+        return self.brokers.nodes[self.coordinating].transactions.markers.owed
+
+    def question(self, partition: int) -> NetworkMessage[Request] | None:
+        """What the leader of a partition asks the coordinator, if that has not arrived yet."""
+        for message in self.wires.requests.in_transit:
+            match message.payload.body:
+                case Verify(partition=name) if name == NAMES[partition]:
+                    return message
+        return None
+
+    def markers(self) -> list[Request]:
+        """The markers that are under way, those that have arrived before too, oldest first."""
+        under_way = (each.payload for each in self.wires.requests.in_transit)
+        return list({each.number: each for each in under_way if isinstance(each.body, WriteMarker)}.values())
+
+    def consents_arrive(self) -> None:
+        """Leaders get all answers of coordinators to their questions, and go on with what waits for these."""
+        self._arrive(Verify)
+
+    def answers_to_markers_arrive(self) -> None:
+        """Coordinators get all answers to their markers."""
+        self._arrive(WriteMarker)
+
+    def _arrive(self, asked: type[Verify | WriteMarker]) -> None:
+        for message in list(self.wires.replies.in_transit):
+            if isinstance(message.payload.request.body, asked):
+                self.sender_receives(message)
+
+    def _lose(self, request: Request) -> None:
+        """Scripted clients do nothing by themselves."""
+        if isinstance(request.sender, BrokerSender):
+            super()._lose(request)
+
+
+def transaction_of(row: Row) -> str:
+    """The client's transaction that a request belongs to."""
+    return f"of transaction {row['transaction']}" if row["transaction"] >= 0 else ""
