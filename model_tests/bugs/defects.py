@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.bugs import coordinator_world
+from model_tests.bugs import coordinator_script
 from model_tests.mutants.defects.of_client import renumber_backwards
 from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_timeouts
@@ -102,7 +102,7 @@ DEFECTS: Final = {
     "KAFKA-18019": Planted(
         "an unknown producer id is no end",
         rules.FENCE_ZOMBIE_CANNOT_COMMIT,
-        (Patch(coordinator_world, "meaning", go_on_after_mapping_error),),
+        (Patch(coordinator_script, "meaning", go_on_after_mapping_error),),
     ),
     "KAFKA-8483": Planted(
         "numbered again in arbitrary order",

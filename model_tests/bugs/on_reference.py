@@ -13,11 +13,11 @@ from typing import Final
 
 from model_tests.bugs.cleaning_world import CleaningWorld
 from model_tests.bugs.client_world import ClientWorld
-from model_tests.bugs.coordinator_world import CoordinatorWorld
+from model_tests.bugs.coordinator_script import CoordinatorScript
 from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
 from model_tests.bugs.leader_world import ExpiryWorld, StreamWorld, VerifyingWorld
-from model_tests.bugs.markers_world import MarkersWorld
+from model_tests.bugs.markers_script import MarkersScript
 from model_tests.bugs.transactions_script import TransactionsScript
 from model_tests.bugs.world import CarriedOut, Make, Staging, carry_out
 from model_tests.mutants.defects.planted import Patch, Planted
@@ -104,7 +104,7 @@ def coordinator_world(case: SearchCase) -> Make:
     knobs = case.instance.knobs
     if not isinstance(knobs, CoordinatorKnobs):
         raise TypeError(f"{case.claim} is asked of another system")
-    return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch, lowered_to=knobs.lowered_to)
+    return partial(CoordinatorScript, epochs=knobs.profile.max_epoch, lowered_to=knobs.lowered_to)
 
 
 WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
@@ -116,7 +116,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "verifying": VerifyingWorld,
         "offsets": OffsetsWorld,
         "membership": MembershipWorld,
-        "marking": MarkersWorld,
+        "marking": MarkersScript,
         "transactions": TransactionsScript,
     }
 )

@@ -10,8 +10,14 @@ from model_tests.traces.schema import Row
 from reference.broker.ids import ProducerIdentity
 from reference.broker.marker_channel import PendingMarkers
 from reference.broker.transaction_api import NO_IDENTITY
-from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
-from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorRequest, EndTxn, InitProducerId
+from reference.broker.transaction_metadata import BUMPS_EPOCH, TransactionMetadata
+from reference.client.coordinator_channel import (
+    AddPartitions,
+    CoordinatorAnswer,
+    CoordinatorRequest,
+    EndTxn,
+    InitProducerId,
+)
 from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt
 from reference.client.producer_settings import request_versions
@@ -21,7 +27,7 @@ from reference.log.partition import Partition
 from reference.network import NetworkMessage
 from reference.recording.recorder import FATE, Fate
 from reference.world.exchanges import api_of, exchange_rows
-from reference.world.history import RecordOrigin
+from reference.world.history import NOBODYS, RecordOrigin
 from reference.world.messages import (
     BrokerSender,
     CoordinatorCall,
@@ -39,7 +45,7 @@ from spec.vocabulary import ABSENT, ErrorCode, Timestamp
 
 ID: Final = "payments"
 SHAPE: Final = TransactionShape(topics=("orders",))
-NAMES: Final = tuple(TopicPartition(topic, number) for topic in SHAPE.topics for number in range(SHAPE.partitions))
+"""One topic with two partitions."""
 
 
 class Outcome(NamedTuple):
@@ -54,20 +60,24 @@ class ScriptedClients(TransactionScene):
 
     Attributes:
         clients: their names, by number.
+        names: the partitions, by number.
+        versions: of the clients' requests.
     """
 
     def __init__(self, profile: Profile, clients: Sequence[str], shape: TransactionShape = SHAPE) -> None:
         """Nothing is sent."""
         super().__init__(profile, shape)
         self.clients = tuple(clients)
+        self.names = self.partitions
         self.versions = request_versions(profile)
+        self._sequences: dict[tuple[ProducerIdentity, int], int] = {}
         self.story.transaction = transaction_of
         self.story.participants |= {sender_name(Plain(number)): name for number, name in enumerate(clients)}
 
     @property
     def cast(self) -> tuple[str, ...]:
         """Clients, coordinators, partitions."""
-        return (*self.clients, *map(coordinator, range(self.shape.nodes)), *map(partition_name, self.partitions))
+        return (*self.clients, *map(coordinator, range(self.shape.nodes)), *map(partition_name, self.names))
 
     @property
     def coordinating(self) -> int:
@@ -81,7 +91,7 @@ class ScriptedClients(TransactionScene):
 
     def leader(self, partition: int) -> Partition:
         """The leader's replica of a partition."""
-        return self.brokers.partitions[NAMES[partition]].leader
+        return self.brokers.partitions[self.names[partition]].leader
 
     # --- what clients send ------------------------------------------------------------------------------------
 
@@ -112,23 +122,38 @@ class ScriptedClients(TransactionScene):
         """
         return self.ask(client, EndTxn(self.versions.end_txn, ID, producer, commit), transaction)
 
-    def produces(
-        self, client: int, producer: ProducerIdentity, partition: int, sequence: int, made_by: RecordOrigin
+    def asks_to_add(
+        self, client: int, producer: ProducerIdentity, partition: int, transaction: int = ABSENT
     ) -> Request:
-        """A client sends a batch of one record in a transaction.
+        """A client sends AddPartitionsToTxn.
+
+        Args:
+            client: by its number.
+            producer: the identity in the request.
+            partition: by its number.
+            transaction: the client's, by its number.
+        """
+        request = AddPartitions(self.versions.add_partitions, ID, producer, (self.names[partition],))
+        return self.ask(client, request, transaction)
+
+    def produces(
+        self, client: int, producer: ProducerIdentity, partition: int, made_by: RecordOrigin = NOBODYS
+    ) -> Request:
+        """A client sends the next batch of an identity for a partition: one record, in a transaction.
 
         Args:
             client: by its number.
             producer: the identity in the batch.
             partition: by its number.
-            sequence: of the record.
             made_by: whose record it is.
         """
+        sequence = self._sequences.get((producer, partition), 0)
+        self._sequences[producer, partition] = sequence + 1
         producer_id, epoch = producer
         records = blank_batch(1, producer_id=producer_id, epoch=epoch, base_sequence=sequence, transactional=True)
         attempt = Attempt(partition, 0, ProducerBatch(sequence, 1, Timestamp(0)), records)
-        body = Produce(self.versions.produce, ID, NAMES[partition], attempt, made_by=made_by)
-        return self.wires.send(Plain(client), self.brokers.leader_of(NAMES[partition]), body)
+        body = Produce(self.versions.produce, ID, self.names[partition], attempt, made_by=made_by)
+        return self.wires.send(Plain(client), self.brokers.leader_of(self.names[partition]), body)
 
     # --- what arrives -----------------------------------------------------------------------------------------
 
@@ -196,18 +221,44 @@ class ScriptedClients(TransactionScene):
         """The transactions that the coordinator has decided and not completed."""
         return self.brokers.nodes[self.coordinating].transactions.markers.owed
 
-    def question(self, partition: int) -> NetworkMessage[Request] | None:
-        """What the leader of a partition asks the coordinator, if that has not arrived yet."""
+    def under_way(self, kind: type[Verify | WriteMarker], partition: int) -> NetworkMessage[Request] | None:
+        """The oldest question or marker about a partition that is under way between nodes.
+
+        Args:
+            kind: which of the two.
+            partition: by its number.
+        """
         for message in self.wires.requests.in_transit:
-            match message.payload.body:
-                case Verify(partition=name) if name == NAMES[partition]:
-                    return message
+            body = message.payload.body
+            if isinstance(body, kind) and body.partition == self.names[partition]:
+                return message
         return None
 
     def markers(self) -> list[Request]:
         """The markers that are under way, those that have arrived before too, oldest first."""
         under_way = (each.payload for each in self.wires.requests.in_transit)
         return list({each.number: each for each in under_way if isinstance(each.body, WriteMarker)}.values())
+
+    def joins(self, client: int, producer: ProducerIdentity, partition: int) -> tuple[Request, Outcome]:
+        """A partition joins the transaction, as it does in the release: the request of the client, and the answer.
+
+        Args:
+            client: by its number.
+            producer: the identity in the request.
+            partition: by its number.
+        """
+        if self.profile.transaction_version < BUMPS_EPOCH:
+            request = self.asks_to_add(client, producer, partition)
+            self.arrives(request)
+            return request, self.answer_arrives(request)
+        request = self.produces(client, producer, partition)
+        self._annotate(Fate.ARRIVED, request)
+        self.arrives(request)
+        question = self.under_way(Verify, partition)
+        if question is not None:
+            self.broker_receives(question)
+            self.consents_arrive()
+        return request, self.answer_arrives(request)
 
     def consents_arrive(self) -> None:
         """Leaders get all answers of coordinators to their questions, and go on with what waits for these."""
@@ -221,6 +272,10 @@ class ScriptedClients(TransactionScene):
         for message in list(self.wires.replies.in_transit):
             if isinstance(message.payload.request.body, asked):
                 self.sender_receives(message)
+
+    def coordinator_fails_over(self, partition: int = 0, node: int = 1, *, loads: bool = True) -> None:
+        """Another node coordinates the id."""
+        super().coordinator_fails_over(partition, node, loads=loads)
 
     def _lose(self, request: Request) -> None:
         """Scripted clients do nothing by themselves."""

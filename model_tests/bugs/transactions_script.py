@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from model_tests.bugs.scripted_clients import ID, NAMES, ScriptedClients
+from model_tests.bugs.scripted_clients import ScriptedClients
 from model_tests.bugs.world import Diverged, GhostViolation, there
-from model_tests.scenarios.transaction_stage import coordinator, partition_name
+from model_tests.scenarios.transaction_stage import coordinator as coordinator_name
+from model_tests.scenarios.transaction_stage import partition_name
 from reference.broker.ids import ProducerIdentity
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED
-from reference.client.coordinator_channel import AddPartitions
 from reference.errors import Refusal
 from reference.recording.recorder import Fate
 from reference.world.history import RecordOrigin
-from reference.world.messages import Request
+from reference.world.messages import Request, Verify
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Api, CoordinatorEpoch, ErrorCode, TransactionState
@@ -54,13 +54,12 @@ class TransactionsScript(ScriptedClients):
         super().__init__(profile, CLIENTS)
         self.newest: dict[int, ProducerIdentity] = {}
         self.transactions: dict[int, ClientTransaction] = {}
-        self.sequences: dict[tuple[ProducerIdentity, int], int] = {}
         self.sent: dict[tuple[str | int, ...], Request] = {}
         self.bumped: set[int] = set()
         self.open_batches: set[Batch] = set()
         self.opened_by = -1
         self.decisions: list[DecidedTransaction] = []
-        self.marked: set[int] = set()
+        self.marked: set[tuple[int, int]] = set()
         self.seen: GhostViolation | None = None
 
     # --- clients ----------------------------------------------------------------------------------------------
@@ -73,8 +72,8 @@ class TransactionsScript(ScriptedClients):
     def client_adds_partition(self, client: int, transaction: int, partition: int) -> None:
         """AddPartitionsToTxn is sent."""
         identity = self._begun(client, transaction).identity
-        request = AddPartitions(self.versions.add_partitions, ID, identity, (NAMES[partition],))
-        self._sends(self.ask(client, request, transaction), Api.ADD_PARTITIONS_TO_TXN, transaction, partition)
+        request = self.asks_to_add(client, identity, partition, transaction)
+        self._sends(request, Api.ADD_PARTITIONS_TO_TXN, transaction, partition)
 
     def client_sends_batch(self, client: int, transaction: int, partition: int, number: int) -> None:
         """Produce is sent.
@@ -86,11 +85,9 @@ class TransactionsScript(ScriptedClients):
             number: of the batch, from 0.
         """
         identity, writer = self._begun(client, transaction).identity, f"transaction {transaction}"
-        sequence = self.sequences.get((identity, partition), 0)
-        self.sequences[identity, partition] = sequence + 1
         self.story.records[writer, number] = f"batch {number}"
         made_by = RecordOrigin(writer, transaction, number)
-        request = self.produces(client, identity, partition, sequence, made_by)
+        request = self.produces(client, identity, partition, made_by)
         self._sends(request, Api.PRODUCE, transaction, partition, number)
 
     def client_ends(self, transaction: int, outcome: int) -> None:
@@ -148,7 +145,7 @@ class TransactionsScript(ScriptedClients):
         Raises:
             Diverged: the coordinator refuses it.
         """
-        question = there(self.question(partition), f"the leader does not ask about batch {number}")
+        question = there(self.under_way(Verify, partition), f"the leader does not ask about batch {number}")
         with self._begins(transaction):
             self.broker_receives(question)
         self.accepted(question.payload, self.answer(question.payload))
@@ -161,6 +158,15 @@ class TransactionsScript(ScriptedClients):
             self._decided(transaction)
         if self.profile.transaction_version >= BUMPS_EPOCH:
             self.newest[self.transactions[transaction].client] = following
+
+    def coordinator_aborts(self, _: int) -> None:
+        """The coordinator aborts what it was about to fence: it has done so with the request that made it.
+
+        Raises:
+            Diverged: the transaction is open.
+        """
+        if self.metadata.state is TransactionState.ONGOING:
+            raise Diverged("the transaction is not aborted")
 
     def coordinator_completes(self) -> None:
         """The coordinator has the answers to its markers, and completes the transaction."""
@@ -189,7 +195,7 @@ class TransactionsScript(ScriptedClients):
         request, registered = self.sent[Api.PRODUCE, transaction, partition, number], False
         if not self._verifies:
             self.arrives(request)
-        elif self.question(partition):
+        elif self.under_way(Verify, partition):
             self.coordinator_verifies(transaction, partition, number)
         if not self.answers(request):
             registered = self._is_registered(transaction, partition)
@@ -213,20 +219,21 @@ class TransactionsScript(ScriptedClients):
         Raises:
             Diverged: the marker is not under way, or is refused.
         """
+        self.coordinator_sends_markers(self.coordinating)
         made = there(dict(enumerate(self.decisions)).get(decision), f"there is no decision {decision}")
-        body = NAMES[partition], replace(made.marker, coordinator_epoch=CoordinatorEpoch(coordinator))
+        body = self.names[partition], replace(made.marker, coordinator_epoch=CoordinatorEpoch(coordinator))
         sent = (each for each in self.markers() if each.body[1:] == body)
         request = there(next(sent, None), f"the marker of decision {decision} is not sent to partition {partition}")
         self.arrives(request)
         self.accepted(request, self.answer(request))
         ended = {batch for batch in self.open_batches if batch[1] == partition}
         self.open_batches -= ended
-        self.marked.add(partition)
+        self.marked.add((coordinator, partition))
         for transaction, _, number in sorted(ended):
             if transaction != made.opened_by:
                 text = f"batch {number} of transaction {transaction} is decided by the marker of {made.opened_by}"
                 self.seen = self.seen or GhostViolation(rules.TXN_NO_CROSSTALK, text)
-                self.story.remark(partition_name(NAMES[partition]), text)
+                self.story.remark(partition_name(self.names[partition]), text)
 
     # --- the ghost --------------------------------------------------------------------------------------------
 
@@ -256,9 +263,9 @@ class TransactionsScript(ScriptedClients):
 
     def _will_be_marked(self, partition: int) -> bool:
         if self.metadata.state is TransactionState.ONGOING:
-            return NAMES[partition] in self.metadata.partitions
-        waiting = any(NAMES[partition] in owed.partitions for owed in self.owed)
-        return waiting and partition not in self.marked
+            return self.names[partition] in self.metadata.partitions
+        waiting = any(self.names[partition] in owed.partitions for owed in self.owed)
+        return waiting and (self.brokers.log_epochs[0], partition) not in self.marked
 
     def _shut_out_marker(self) -> GhostViolation | None:
         """A marker that the coordinator would send again, because it has no answer, is refused."""
@@ -304,11 +311,10 @@ class TransactionsScript(ScriptedClients):
     def _decided(self, ended_by: int) -> None:
         self.decisions.append(DecidedTransaction(self.owed[-1].marker, self.opened_by, ended_by))
         request = "" if ended_by < 0 else f"EndTxn of transaction {ended_by} "
-        self.story.remark(coordinator(self.coordinating), f"{request}ends transaction {self.opened_by}")
-        self.coordinator_sends_markers(self.coordinating)
+        self.story.remark(coordinator_name(self.coordinating), f"{request}ends transaction {self.opened_by}")
 
     def _is_registered(self, transaction: int, partition: int) -> bool:
         known = self.metadata
         identity = ProducerIdentity(known.producer_id, known.epoch)
         same = identity == self.transactions[transaction].identity and self.opened_by == transaction
-        return known.state is TransactionState.ONGOING and same and NAMES[partition] in known.partitions
+        return known.state is TransactionState.ONGOING and same and self.names[partition] in known.partitions

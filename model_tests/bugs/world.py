@@ -91,7 +91,10 @@ def carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
     """Do each action of a counterexample in turn, until something is broken or refused."""
     for number, happening in enumerate(trace, start=1):
         try:
-            act = getattr(world, happening.action, None) if not hasattr(world, "acts") else world.acts[happening.action]
+            acts = getattr(world, "acts", {})  # of worlds that are no scripts yet
+            act = acts.get(happening.action) or getattr(world, happening.action, None)
+            if act is None:
+                raise Diverged(f"the script has no action {happening.action}")
             act(*happening.at)
         except (Refusal, Impossible, Diverged) as otherwise:
             return CarriedOut(world, refused=f"step {number}, {happening}: {_reason(otherwise)}")

@@ -71,8 +71,8 @@ def test_the_drawing_shows_the_torn_commit() -> None:
     drawn = text_of(diagram)
 
     assert "marker COMMIT" in drawn
-    assert "no endpoint for partition 1: it has no leader" in drawn
-    assert "its broker is back" in drawn
+    assert "no endpoint for invoices-0: it has no leader" in drawn
+    assert "has a leader again" in drawn
     assert "txn.atomic is violated" in drawn
 
 

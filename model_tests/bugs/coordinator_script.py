@@ -1,42 +1,34 @@
-"""The reference's transaction coordinator with one transactional id, for counterexamples of the coordinator's system.
+"""Counterexamples of the coordinator's system, in the world of transactions.
 
 Model epochs end early; here the id starts so near to the last epoch that the same number of them is left.
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
-from model_tests.bugs.coordinator_steps import COORDINATOR, ID, TIMEOUT_MS, CoordinatorSteps
+from model_tests.bugs.scripted_clients import ID, ScriptedClients
 from model_tests.bugs.world import Diverged, GhostViolation
+from model_tests.scenarios.transaction_stage import coordinator
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, InvalidProducerIdMapping, UnknownServerError
-from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
-from reference.broker.marker_channel import WriteMarker
+from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_coordinator import TransactionCoordinator
-from reference.broker.transaction_log import AppendFault, TransactionLog
-from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, TransactionEntry
-from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
+from reference.broker.transaction_metadata import BUMPS_EPOCH, TransactionEntry
+from reference.broker.transaction_timeouts import abort_timed_out
 from reference.client.transaction_states import ErrorHandling, ProducerRequest, meaning
-from reference.clock import Clock
-from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
-from reference.world.steps import TIMEOUT
+from reference.errors import ProducerFenced, Refusal
+from reference.recording.recorder import Row
+from reference.world.messages import Request
 from spec import rules
 from spec.versions import Profile
-from spec.vocabulary import MAX_EPOCH, CoordinatorEpoch, Epoch, ErrorCode, TransactionState
+from spec.vocabulary import MAX_EPOCH, Epoch, ErrorCode, TransactionState
 
-PARTITION: Final = TopicPartition("orders", 0)
 INSTANCES: Final = ("instance 0", "instance 1")
+PARTITION: Final = 0
 
 
-def write_everywhere(_: TopicPartition, __: object) -> ErrorCode:
-    """Every partition takes every marker."""
-    return ErrorCode.NONE
-
-
-class CoordinatorWorld:
-    """The coordinator, its log, and the results of the instances."""
-
-    cast = (*INSTANCES, COORDINATOR)
+class CoordinatorScript(ScriptedClients):
+    """One transactional id, and what its instances and its coordinators do."""
 
     def __init__(self, profile: Profile, epochs: int, lowered_to: int | None = None) -> None:
         """No instance has the id.
@@ -46,51 +38,25 @@ class CoordinatorWorld:
             epochs: left until the last one.
             lowered_to: the transaction version to which the cluster's may be lowered.
         """
-        self.profile = profile
+        super().__init__(profile, INSTANCES)
         self.lowered_to = lowered_to
         self.first_epoch = Epoch(MAX_EPOCH - epochs)
-        self.clock = Clock(1000)
-        self.steps = CoordinatorSteps(profile, self.clock, INSTANCES)
-        self.story = self.steps.story
-        self.log = TransactionLog(profile, partitions=1)
-        self.producer_ids = ProducerIdManager(BlockAllocator(), profile)
-        self.elections = 0
-        self.coordinator = self._elected()
         self.identities: dict[int, ProducerIdentity] = {}
         self.given: ProducerIdentity | None = None
         self.open: set[int] = set()
         self.torn: set[int] = set()
         self.replaced: set[int] = set()
         self.shut_out: set[int] = set()
-        self.in_doubt: dict[int, tuple[bool, object]] = {}
+        self.in_doubt: dict[int, bool] = {}
         self.recovering: set[int] = set()
         self.wrongly_reported: GhostViolation | None = None
-
-    @property
-    def acts(self) -> Mapping[str, Callable[..., None]]:
-        """What each action does."""
-        return {
-            "instance_starts": self.instance_starts,
-            "start_fences": self.start_fences,
-            "instance_adds": self.instance_adds,
-            "instance_ends": self.instance_ends,
-            "end_without_answer": self.end_without_answer,
-            "instance_ends_again": self.instance_ends_again,
-            "instance_recovers": self.instance_recovers,
-            "transaction_completes": self.coordinator_sends_markers,
-            "transaction_times_out": self.transaction_times_out,
-            "timeout_in_vain": self.timeout_in_vain,
-            "coordinator_fails_over": self.coordinator_fails_over,
-            "id_expires": self.id_expires,
-            "version_is_lowered": self.version_is_lowered,
-        }
 
     # --- instances --------------------------------------------------------------------------------------------
 
     def instance_starts(self, instance: int) -> None:
         """InitProducerId without identity."""
-        first = self.coordinator.states.find(ID) is None and not self.identities
-        self._identified(instance, self.steps.initialize(self.coordinator, instance))
+        first = not self.identities
+        self._identified(instance, self.succeeds(self.asks_for_identity(instance)))
         if first:
             self._age(instance)
         others = self.identities.keys() - {instance}
@@ -99,98 +65,97 @@ class CoordinatorWorld:
 
     def start_fences(self, instance: int) -> None:
         """InitProducerId without identity while a transaction is open."""
-        try:
-            self.steps.initialize(self.coordinator, instance)
-        except Refusal:
+        request = self.asks_for_identity(instance)
+        self.arrives(request)
+        if self.answer_arrives(request).error is not ErrorCode.NONE:
             self._expect_aborted()
 
     def instance_adds(self, instance: int) -> None:
-        """AddPartitionsToTxn; what the client makes of a refusal is what its table of errors says."""
-        identity = self.identities[instance]
-        try:
-            self.steps.add(self.coordinator, instance, identity, PARTITION)
-        except InvalidProducerIdMapping as refusal:
-            if meaning(ProducerRequest.ADD_PARTITIONS, refusal.code) is ErrorHandling.FATAL:
-                raise
+        """A partition joins; what the client makes of a refusal is what its table of errors says."""
+        request, outcome = self.joins(instance, self.identities[instance], PARTITION)
+        by_client = self.profile.transaction_version < BUMPS_EPOCH
+        requested = ProducerRequest.ADD_PARTITIONS if by_client else ProducerRequest.PRODUCE
+        if outcome.error is ErrorCode.INVALID_PRODUCER_ID_MAPPING and (
+            meaning(requested, outcome.error) is not ErrorHandling.FATAL
+        ):
             self.story.remark(INSTANCES[instance], "treats it as an abortable error")
             self.recovering.add(instance)
         else:
+            self.accepted(request, outcome)
             self.open.add(instance)
 
     def instance_ends(self, instance: int, outcome: int) -> None:
         """EndTxn, and its answer."""
-        try:
-            identity = self._end(instance, bool(outcome))
-        except UnsupportedVersion:
+        request = self._ends(instance, bool(outcome))
+        answer = self.answer_arrives(request)
+        if answer.error is ErrorCode.UNSUPPORTED_VERSION:
             self.open.discard(instance)
             self.shut_out.add(instance)
         else:
-            self._answered(instance, bool(outcome), identity)
+            self._answered(instance, bool(outcome), self.accepted(request, answer))
 
     def end_without_answer(self, instance: int, outcome: int) -> None:
         """EndTxn, and its answer is lost."""
-        sending = object()
-        self._end(instance, bool(outcome), answered=False, sending=sending)
-        self.in_doubt[instance] = bool(outcome), sending
+        request = self._ends(instance, bool(outcome))
+        self.accepted(request, self.answer(request))
+        self.reply_is_lost(self.answers(request)[0])
+        self.in_doubt[instance] = bool(outcome)
 
     def instance_ends_again(self, instance: int) -> None:
         """The same EndTxn again."""
-        commit, sending = self.in_doubt.pop(instance)
-        self._answered(instance, commit, self._end(instance, commit, sending=sending))
+        commit = self.in_doubt.pop(instance)
+        request = self._ends(instance, commit)
+        self._answered(instance, commit, self.accepted(request, self.answer_arrives(request)))
 
     def instance_recovers(self, instance: int) -> None:
         """InitProducerId with the identity that the client had."""
         if instance not in self.recovering:
             raise Diverged("the client does not continue after the error")
-        self._identified(instance, self.steps.initialize(self.coordinator, instance, self.identities[instance]))
+        self._identified(instance, self.succeeds(self.asks_for_identity(instance, self.identities[instance])))
 
     # --- coordinator and time ---------------------------------------------------------------------------------
 
-    def coordinator_sends_markers(self) -> None:
+    def transaction_completes(self) -> None:
         """All markers that are owed are written."""
-        with self.steps.by_itself(self.coordinator, "MarkersSent"):
-            self.coordinator.send_markers()
+        self.coordinator_sends_markers(self.coordinating)
+        for request in self.markers():
+            if request.number in self.wires.open:
+                self.arrives(request)
+        self.answers_to_markers_arrive()
 
     def transaction_times_out(self) -> None:
         """The transaction is open for longer than its timeout."""
-        self.clock.advance(2 * TIMEOUT_MS)
-        with self.steps.by_itself(self.coordinator, TIMEOUT):
-            abort_timed_out(self.coordinator)
+        self._time_out()
         self._expect_aborted()
 
     def timeout_in_vain(self) -> None:
         """The same, and the log does not take the abort."""
-        self.log.faults.append(AppendFault(CoordinatorNotAvailable()))
-        self.clock.advance(2 * TIMEOUT_MS)
-        self.story.remark(COORDINATOR, "its log will not take the next record")
-        with self.steps.by_itself(self.coordinator, TIMEOUT):
-            abort_timed_out(self.coordinator)
-
-    def coordinator_fails_over(self) -> None:
-        """Another node reads the log."""
-        self.coordinator = self._elected()
-        self.steps.loads(self.coordinator)
+        self.coordinator_log_fails(self.coordinating, CoordinatorNotAvailable())
+        self.story.remark(coordinator(self.coordinating), "its log will not take the next record")
+        self._time_out()
 
     def id_expires(self) -> None:
         """The id has been at rest for longer than it is remembered."""
-        self.clock.advance(2 * self.coordinator.config.expiration_ms)
-        with self.steps.by_itself(self.coordinator, "TransactionalIdExpiry"):
-            expire_ids(self.coordinator)
-        if self.coordinator.states.find(ID) is not None:
+        self.clock.advance(2 * self.shape.id_expiration_ms)
+        self.coordinator_expires_ids(self.coordinating)
+        if self._coordinator.states.find(ID) is not None:
             raise Diverged("the id has not expired")
         self.shut_out = set(self.identities)
 
     def version_is_lowered(self) -> None:
         """The cluster's transaction version changes; the clients continue as before."""
         if self.lowered_to is not None:
-            self.coordinator.profile = self.log.profile = self.profile.under(self.lowered_to)
-            self.steps.lower_version(self.lowered_to)
+            node = self.brokers.nodes[self.coordinating]
+            node.transactions.profile = node.log.profile = self.profile.under(self.lowered_to)
+            remark = f"the cluster's transaction.version is lowered to {self.lowered_to}"
+            self.story.remark(coordinator(self.coordinating), remark)
+            self.recorder.rename = partial(_under, self.lowered_to)
 
     # --- the ghost --------------------------------------------------------------------------------------------
 
     def broken(self) -> GhostViolation | None:
         """The first of what may be broken about one id."""
-        entry = self.coordinator.states.find(ID)
+        entry = self._coordinator.states.find(ID)
         if self.wrongly_reported is not None or entry is None:
             return self.wrongly_reported
         locked = self._stuck(entry) or self._never_times_out(entry)
@@ -198,7 +163,7 @@ class CoordinatorWorld:
 
     def instead(self) -> str:
         """What the coordinator knows, and what it answers an instance now."""
-        entry = self.coordinator.states.find(ID)
+        entry = self._coordinator.states.find(ID)
         if entry is None:
             return "the id is unknown"
         known = entry.metadata
@@ -208,7 +173,7 @@ class CoordinatorWorld:
 
     def _would_answer(self, identity: ProducerIdentity) -> str:
         try:
-            copy.deepcopy(self.coordinator).add_partitions(ID, identity, (PARTITION,), self._version)
+            self._add(copy.deepcopy(self._coordinator), identity)
         except Refusal as refusal:
             return f"and AddPartitionsToTxn of {tuple(identity)} is answered {refusal.code.name}"
         return ""
@@ -230,7 +195,7 @@ class CoordinatorWorld:
     def _stuck(self, entry: TransactionEntry) -> GhostViolation | None:
         if entry.metadata.state is not TransactionState.ONGOING or entry.pending is not None:
             return None
-        tried = copy.deepcopy(self.coordinator)
+        tried = copy.deepcopy(self._coordinator)
         try:
             tried.fence(tried.states.known(ID))
         except UnknownServerError as refusal:
@@ -240,8 +205,8 @@ class CoordinatorWorld:
     def _never_times_out(self, entry: TransactionEntry) -> GhostViolation | None:
         if entry.metadata.state is not TransactionState.ONGOING or entry.pending is None:
             return None
-        tried = copy.deepcopy(self.coordinator)
-        tried.clock.advance(2 * TIMEOUT_MS)
+        tried = copy.deepcopy(self._coordinator)
+        tried.clock.advance(2 * self.shape.transaction_timeout_ms)
         abort_timed_out(tried)
         if tried.states.known(ID).metadata.state is not TransactionState.ONGOING:
             return None
@@ -252,9 +217,9 @@ class CoordinatorWorld:
         for instance, identity in self.identities.items():
             if instance in self.open | self.shut_out | self.recovering or instance in self.in_doubt:
                 continue
-            tried = copy.deepcopy(self.coordinator)
+            tried = copy.deepcopy(self._coordinator)
             try:
-                tried.add_partitions(ID, identity, (PARTITION,), self._version)
+                self._add(tried, identity)
             except (ProducerFenced, InvalidProducerIdMapping) as refusal:
                 return GhostViolation(
                     rules.FENCE_STALE_EPOCH, f"the newest identity {tuple(identity)} is refused: {refusal}"
@@ -266,33 +231,43 @@ class CoordinatorWorld:
     # --- what several do --------------------------------------------------------------------------------------
 
     @property
-    def _version(self) -> int:
-        return self.profile.transaction_version
+    def _coordinator(self) -> TransactionCoordinator:
+        return self.brokers.nodes[self.coordinating].transactions
 
-    def _elected(self) -> TransactionCoordinator:
-        write: WriteMarker = write_everywhere
-        elected = TransactionCoordinator(self.profile, self.producer_ids, self.log, write, self.clock)
-        elected.elect(0, CoordinatorEpoch(self.elections))
-        self.elections += 1
-        return elected
+    def _add(self, to: TransactionCoordinator, identity: ProducerIdentity) -> None:
+        """A partition joins the transaction.
+
+        Raises:
+            Refusal: the coordinator refuses it.
+        """
+        to.add_partitions(ID, identity, (self.names[PARTITION],), self.profile.transaction_version)
+
+    def _time_out(self) -> None:
+        self.clock.advance(2 * self.shape.transaction_timeout_ms)
+        self.coordinator_aborts_timed_out(self.coordinating)
+
+    def _expect_aborted(self) -> None:
+        if self.metadata.state is TransactionState.ONGOING:
+            raise Diverged(f"the transaction is not aborted: the id stays Ongoing with epoch {self.metadata.epoch}")
+        self.torn |= self.open
+        self.shut_out = set(self.identities)
 
     def _age(self, instance: int) -> None:
-        """The first identity has only so many epochs left; the log says so too."""
-        entry = self.coordinator.states.known(ID)
-        with self.steps.by_itself(self.coordinator, "Sessions"):
-            entry.metadata = entry.metadata._replace(epoch=self.first_epoch)
-        self.log.write(ID, entry.metadata, self.clock.now)
-        self.story.remark(COORDINATOR, f"the epoch kept for fencing is {MAX_EPOCH}")
-        self._identified(instance, ProducerIdentity(entry.metadata.producer_id, self.first_epoch))
+        """The first identity has only so many epochs left."""
+        self.sessions_come_and_go(self.coordinating, ID, self.first_epoch)
+        self.story.remark(coordinator(self.coordinating), f"the epoch kept for fencing is {MAX_EPOCH}")
+        self._identified(instance, ProducerIdentity(self.metadata.producer_id, self.first_epoch))
 
     def _identified(self, instance: int, identity: ProducerIdentity) -> None:
         self.identities[instance] = self.given = identity
         for facts in (self.open, self.torn, self.recovering):
             facts.discard(instance)
 
-    def _end(self, instance: int, commit: bool, *, answered: bool = True, sending: object = None) -> ProducerIdentity:
-        identity = self.identities[instance]
-        return self.steps.end(self.coordinator, instance, identity, commit=commit, answered=answered, sending=sending)
+    def _ends(self, instance: int, commit: bool) -> Request:
+        """EndTxn arrives."""
+        request = self.asks_to_end(instance, self.identities[instance], commit=commit)
+        self.arrives(request)
+        return request
 
     def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
         if commit and instance in self.replaced:
@@ -305,13 +280,10 @@ class CoordinatorWorld:
             )
         self.open.discard(instance)
         self.torn.discard(instance)
-        if self._version >= BUMPS_EPOCH:
+        if self.profile.transaction_version >= BUMPS_EPOCH:
             self.identities[instance] = self.given = identity
             self.shut_out.discard(instance)
 
-    def _expect_aborted(self) -> None:
-        known = self.coordinator.states.known(ID).metadata
-        if known.state is TransactionState.ONGOING:
-            raise Diverged(f"the transaction is not aborted: the id stays Ongoing with epoch {known.epoch}")
-        self.torn |= self.open
-        self.shut_out = set(self.identities)
+
+def _under(version: int, row: Row) -> None:
+    row["transaction_version"] = version
