@@ -210,9 +210,13 @@ class ScriptedClients(TransactionScene):
 
     def refusal(self, request: Request, outcome: Outcome) -> str:
         """A refusal in words: the answer to a request, and where a node has decided the guard that refuses."""
-        steps = (row for row in reversed(self.recorder.rows) if FATE not in row and row["message"] == request.number)
-        step = next(steps, None)
+        step = self.step_of(request)
         return f"{api_of(request.body)} is answered {answered(step) if step else outcome.error.name}"
+
+    def step_of(self, request: Request) -> Row:
+        """The latest step in which a node has handled a request; empty if it left none."""
+        steps = (row for row in reversed(self.recorder.rows) if FATE not in row and row["message"] == request.number)
+        return next(steps, {})
 
     # --- between nodes ----------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED
 from reference.errors import Refusal
+from reference.network import NetworkMessage
 from reference.recording.recorder import Fate
 from reference.world.history import RecordOrigin
 from reference.world.messages import Request, Verify
@@ -59,7 +60,8 @@ class TransactionsScript(ScriptedClients):
         self.open_batches: set[Batch] = set()
         self.opened_by = -1
         self.decisions: list[DecidedTransaction] = []
-        self.marked: set[tuple[int, int]] = set()
+        self.marked: set[tuple[int, int, int]] = set()
+        self.repeatedly_marked: set[int] = set()
         self.seen: GhostViolation | None = None
 
     # --- clients ----------------------------------------------------------------------------------------------
@@ -145,7 +147,7 @@ class TransactionsScript(ScriptedClients):
         Raises:
             Diverged: the coordinator refuses it.
         """
-        question = there(self.under_way(Verify, partition), f"the leader does not ask about batch {number}")
+        question = there(self._question(transaction, partition), f"the leader does not ask about batch {number}")
         with self._begins(transaction):
             self.broker_receives(question)
         self.accepted(question.payload, self.answer(question.payload))
@@ -153,6 +155,8 @@ class TransactionsScript(ScriptedClients):
     def coordinator_ends(self, transaction: int, _: int) -> None:
         """EndTxn arrives."""
         owed = len(self.owed)
+        if self.metadata.state is not TransactionState.ONGOING:
+            self.opened_by = transaction
         following = self.succeeds(self.sent[Api.END_TXN, transaction])
         if len(self.owed) > owed:
             self._decided(transaction)
@@ -170,10 +174,10 @@ class TransactionsScript(ScriptedClients):
 
     def coordinator_completes(self) -> None:
         """The coordinator has the answers to its markers, and completes the transaction."""
+        self.coordinator_sends_markers(self.coordinating)
         self.answers_to_markers_arrive()
         if self.metadata.state in PREPARED:
             raise Diverged(f"the transaction does not complete: it stays {self.metadata.state.name}")
-        self.marked.clear()
 
     # --- leaders ----------------------------------------------------------------------------------------------
 
@@ -195,10 +199,10 @@ class TransactionsScript(ScriptedClients):
         request, registered = self.sent[Api.PRODUCE, transaction, partition, number], False
         if not self._verifies:
             self.arrives(request)
-        elif self.under_way(Verify, partition):
+        elif self._question(transaction, partition):
             self.coordinator_verifies(transaction, partition, number)
         if not self.answers(request):
-            registered = self._is_registered(transaction, partition)
+            registered = self._is_registered(transaction, partition) and partition not in self.repeatedly_marked
             self.consents_arrive()
         answer = self.answer_arrives(request)
         if answer.error is ErrorCode.INVALID_TXN_STATE and registered:
@@ -206,7 +210,8 @@ class TransactionsScript(ScriptedClients):
             self.seen = GhostViolation(rules.TXN_NO_CROSSTALK, f"{text}: {self.refusal(request, answer)}")
             return
         self.accepted(request, answer)
-        self.open_batches.add((transaction, partition, number))
+        if self.step_of(request)["appended"]:
+            self.open_batches.add((transaction, partition, number))
 
     def leader_writes_marker(self, decision: int, coordinator: int, partition: int) -> None:
         """A marker arrives, maybe not for the first time.
@@ -224,11 +229,13 @@ class TransactionsScript(ScriptedClients):
         body = self.names[partition], replace(made.marker, coordinator_epoch=CoordinatorEpoch(coordinator))
         sent = (each for each in self.markers() if each.body[1:] == body)
         request = there(next(sent, None), f"the marker of decision {decision} is not sent to partition {partition}")
+        if not self.leader(partition).state.entry(made.marker.producer_id).in_transaction:
+            self.repeatedly_marked.add(partition)
         self.arrives(request)
         self.accepted(request, self.answer(request))
         ended = {batch for batch in self.open_batches if batch[1] == partition}
         self.open_batches -= ended
-        self.marked.add((coordinator, partition))
+        self.marked.add((decision, coordinator, partition))
         for transaction, _, number in sorted(ended):
             if transaction != made.opened_by:
                 text = f"batch {number} of transaction {transaction} is decided by the marker of {made.opened_by}"
@@ -238,7 +245,11 @@ class TransactionsScript(ScriptedClients):
     # --- the ghost --------------------------------------------------------------------------------------------
 
     def broken(self) -> GhostViolation | None:
-        """A transaction ended by another's request, data that is never decided, or a marker that is refused."""
+        """A transaction ended by another's request, data that is never decided, or a marker that is refused.
+
+        Data that is refused is a violation only where no marker without effect has come to the partition: the system's
+        claim is about the markers that end a transaction there.
+        """
         return self.seen or self._ended_by_another() or self._left_open() or self._shut_out_marker()
 
     def instead(self) -> str:
@@ -265,7 +276,7 @@ class TransactionsScript(ScriptedClients):
         if self.metadata.state is TransactionState.ONGOING:
             return self.names[partition] in self.metadata.partitions
         waiting = any(self.names[partition] in owed.partitions for owed in self.owed)
-        return waiting and (self.brokers.log_epochs[0], partition) not in self.marked
+        return waiting and (len(self.decisions) - 1, self.brokers.log_epochs[0], partition) not in self.marked
 
     def _shut_out_marker(self) -> GhostViolation | None:
         """A marker that the coordinator would send again, because it has no answer, is refused."""
@@ -281,6 +292,12 @@ class TransactionsScript(ScriptedClients):
         return None
 
     # --- what several do --------------------------------------------------------------------------------------
+
+    def _question(self, transaction: int, partition: int) -> NetworkMessage[Request] | None:
+        """What the leader of a partition asks about a transaction, if that has not arrived yet."""
+        question = self.under_way(Verify, partition)
+        asked = question.payload.body if question else None
+        return question if isinstance(asked, Verify) and asked.transaction == transaction else None
 
     @property
     def _verifies(self) -> bool:

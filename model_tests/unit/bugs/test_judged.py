@@ -1,5 +1,7 @@
 """Known bugs judged: found, drawn, carried out, and red where an expectation is wrong."""
 
+import random
+from contextlib import nullcontext
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -8,7 +10,7 @@ import pytest
 from model_tests.bugs import part
 from model_tests.bugs.command import BugsReport
 from model_tests.bugs.judged import judged
-from model_tests.bugs.on_reference import replayed, staged
+from model_tests.bugs.on_reference import MENDINGS, profile_of, replayed, staged
 from model_tests.bugs.searching import searched
 from model_tests.bugs.world import carry_out
 from model_tests.common.reports import HOLDS, VIOLATED
@@ -16,9 +18,12 @@ from model_tests.diagrams.events import DrawnMessage, Mark, Note
 from model_tests.diagrams.sequence import text_of
 from model_tests.verify.results import RunEffort
 from spec import rules
-from spec.bugs.bug import Bug, ExpectedAnswer
+from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
 from spec.bugs.catalogue import BUGS
-from spec.engines.verdict import Happening
+from spec.engines.cells import StateLayout
+from spec.engines.explore import InstanceSteps
+from spec.engines.finite import instance_of
+from spec.engines.verdict import Happening, Trace
 
 LATE_END = BUGS["KAFKA-17754"]
 
@@ -74,6 +79,33 @@ def test_every_counterexample_shows_on_the_defective_reference_alone(bug: Bug) -
     if replay.true.happened:
         assert bug.mended[-1].why
         assert replay.true.refused.endswith(bug.mended[-1].why)
+
+
+@pytest.mark.parametrize("bug", BUGS.values(), ids=lambda bug: bug.name)
+def test_random_runs_break_nothing_without_the_bug(bug: Bug) -> None:
+    """Each is what the system may do in a release that has mended it; the reference does it, or refuses a step."""
+    case = bug.mended[-1]
+    staging = staged(bug, case)
+    assert staging is not None
+    mending = MENDINGS.get(case.profile)
+
+    for seed in range(5):
+        run = random_run(case, seed)
+        with mending.in_place() if mending else nullcontext():
+            assert carry_out(staging.world(profile_of(case)), run).broken is None, [str(step) for step in run]
+
+
+def random_run(case: SearchCase, seed: int, most: int = 25) -> Trace:
+    """Some run of the system of a case; each action that is possible is as likely as any other."""
+    system, choose = case.instance.searched(), random.Random(seed)
+    finite = instance_of(system, case.instance.sizes)
+    layout = StateLayout(system, finite)
+    steps, cells, run = InstanceSteps(system, finite, layout), layout.initial(system), list[Happening]()
+    while len(run) < most and (possible := list(steps.possible(cells))):
+        action = choose.choice(sorted({happening.action for happening, _ in possible}))
+        happening, cells = choose.choice([step for step in possible if step[0].action == action])
+        run.append(happening)
+    return tuple(run)
 
 
 @pytest.mark.parametrize("name", ["KAFKA-14884", "KAFKA-19999", "KAFKA-9144", "librdkafka#4953"])
