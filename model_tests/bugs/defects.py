@@ -3,7 +3,7 @@
 from typing import Final
 
 from model_tests.bugs import coordinator_script
-from model_tests.mutants.defects.of_client import renumber_backwards
+from model_tests.mutants.defects.of_client import one_more_in_flight, renumber_backwards
 from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_timeouts
 from reference.broker.end_txn import EndTransaction
@@ -103,6 +103,11 @@ DEFECTS: Final = {
         "an unknown producer id is no end",
         rules.FENCE_ZOMBIE_CANNOT_COMMIT,
         (Patch(coordinator_script, "meaning", go_on_after_mapping_error),),
+    ),
+    "KAFKA-5494": Planted(
+        "two batches in flight, and a window of one",
+        rules.SEQ_WINDOW_SUFFICES,
+        (Patch(PartitionQueue, "__init__", one_more_in_flight),),
     ),
     "KAFKA-8483": Planted(
         "numbered again in arbitrary order",

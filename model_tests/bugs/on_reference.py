@@ -11,13 +11,13 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.bugs.cleaning_world import CleaningWorld
-from model_tests.bugs.client_world import ClientWorld
+from model_tests.bugs.cleaning_script import CleaningScript
 from model_tests.bugs.coordinator_script import CoordinatorScript
 from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
-from model_tests.bugs.leader_world import ExpiryWorld, StreamWorld, VerifyingWorld
+from model_tests.bugs.leader_world import ExpiryWorld, VerifyingWorld
 from model_tests.bugs.markers_script import MarkersScript
+from model_tests.bugs.producer_scripts import ClientScript, StreamScript
 from model_tests.bugs.transactions_script import TransactionsScript
 from model_tests.bugs.world import CarriedOut, Make, Staging, carry_out
 from model_tests.mutants.defects.planted import Patch, Planted
@@ -109,9 +109,9 @@ def coordinator_world(case: SearchCase) -> Make:
 
 WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
     {
-        "cleaning": CleaningWorld,
-        "client": ClientWorld,
-        "idempotence": StreamWorld,
+        "cleaning": CleaningScript,
+        "client": ClientScript,
+        "idempotence": StreamScript,
         "expiry": ExpiryWorld,
         "verifying": VerifyingWorld,
         "offsets": OffsetsWorld,

@@ -86,12 +86,12 @@ class ProducerStage(SimulatedCluster):
             self.application_sends(producer, 0, made)
         return self.send_again(producer)
 
-    def send_again(self, producer: int = 0) -> list[NetworkMessage[SentProduce]]:
+    def send_again(self, producer: int = 0, partition: int = 0) -> list[NetworkMessage[SentProduce]]:
         """The producer sends whatever it may."""
         self.producer_ticks(producer)
         sent = []
-        while self.producers[producer].may_drain(0):
-            sent.append(self.producer_sends(producer, 0))
+        while self.producers[producer].may_drain(partition):
+            sent.append(self.producer_sends(producer, partition))
         return sent
 
     def answer_all(self) -> None:

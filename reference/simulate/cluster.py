@@ -19,7 +19,7 @@ from reference.replication.replicated import ReplicatedPartition
 from reference.simulate.shape import Shape
 from reference.world.history import HistoryRows, ProducerHistory, made_by, producer_name
 from reference.world.partition_readers import PartitionReaders
-from reference.world.replica_rows import TOPIC, ReplicasBefore, follow, node_name, record_fault
+from reference.world.replica_rows import TOPIC, ReplicasBefore, delete_records, follow, node_name, record_fault
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Api, ErrorCode, Offset, Origin
 
@@ -220,6 +220,12 @@ class SimulatedCluster:
         self._answer(request, replica, answer)
         return answer
 
+    def broker_refuses(self, message: NetworkMessage[SentProduce], error: ErrorCode) -> None:
+        """A Produce reaches its node, which refuses it for what no log decides: its size, or rights."""
+        request = self.requests.deliver(message)
+        self.recorder.annotate(Fate.ARRIVED, Api.PRODUCE, _columns_of(request) | {"message": message.number})
+        self._reply(SentReply(request, AttemptReply(error)))
+
     def stranger_asks(self, partition: int, batches: tuple[RecordBatch, ...]) -> PartitionAnswer:
         """A stranger, none of the producers, asks the leader of a partition to append, and is answered at once."""
         replicated, batch = self.partitions[partition], batches[0]
@@ -277,6 +283,10 @@ class SimulatedCluster:
             before = ReplicasBefore.of(replicated.replicas)
             replicated.replicas[node].state.expire(self.clock.now)
             record_fault(self.recorder, "ProducerStateExpiry", self.clock.now, number, before, node)
+
+    def leader_deletes_records(self, partition: int) -> None:
+        """A leader drops everything below its high watermark (retention, DeleteRecords), and its followers do."""
+        delete_records(self.recorder, self.clock.now, self.partitions[partition], partition)
 
     # --- inside -----------------------------------------------------------------------------------------------
 

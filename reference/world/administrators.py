@@ -7,14 +7,12 @@ from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, Tx
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorType, InitProducerId
 from reference.client.producer_settings import request_versions
-from reference.errors import OffsetOutOfRange
-from reference.recording.recorder import Row
 from reference.recording.trace import ADMIN
 from reference.world.brokers import Brokers
 from reference.world.messages import Administrator, Body, CoordinatorCall, Request, Sender, WriteMarker
-from reference.world.replica_rows import ReplicasBefore, record_fault
+from reference.world.replica_rows import delete_records
 from reference.world.steps import TraceSteps
-from spec.vocabulary import Api, CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
+from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 
 Send = Callable[[Sender, int, Body], Request]
 
@@ -89,22 +87,9 @@ class Administrators:
 
     def delete_records(self, partition: TopicPartition, offset: int) -> ErrorCode:
         """DeleteRecords: the log begins at the offset from now on, on every replica; the answer."""
-        replicated = self._brokers.partitions[partition]
-        before, error = ReplicasBefore.of(replicated.replicas), ErrorCode.NONE
-        try:
-            replicated.leader.delete_records(offset)
-        except OffsetOutOfRange as refusal:
-            error = refusal.code
-        else:
-            for replica in replicated.replicas:
-                replica.follow_log_start(replicated.leader.log_start)
-        node = replicated.leader_node
-        request: Row = {"client": ADMIN, "offset": offset, "error": int(error)}
-        now = self._brokers.now_at(node)
-        record_fault(
-            self._steps.recorder, Api.DELETE_RECORDS, now, partition.partition, before, node, request, partition.topic
-        )
-        return error
+        replicated, number, topic = self._brokers.partitions[partition], partition.partition, partition.topic
+        now = self._brokers.now_at(replicated.leader_node)
+        return delete_records(self._steps.recorder, now, replicated, number, offset, topic, ADMIN)
 
     def _is_coordinated(self, partition: TopicPartition, producer_id: ProducerId) -> bool:
         return any(

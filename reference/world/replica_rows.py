@@ -7,12 +7,12 @@ steps of each replica and each producer stay linked.
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from reference.errors import Refusal
+from reference.errors import OffsetOutOfRange, Refusal
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
 from reference.recording.recorder import ObservedState, Recorder, Row, batch_columns, observe, reply_columns
 from reference.replication.replicated import ReplicatedPartition
-from spec.vocabulary import ABSENT, ErrorCode, Origin, Timestamp
+from spec.vocabulary import ABSENT, Api, ErrorCode, Origin, Timestamp
 
 TOPIC: Final = "t"
 
@@ -122,6 +122,39 @@ def record_fault(
     for place, producer, was, seen in rows or [(node, ABSENT, unchanged, unchanged)]:
         where: Row = {"node": node_name(place), "topic": topic, "partition": partition, "producer_id": producer}
         recorder.record(api, now, was, seen, **where | reported)
+
+
+def delete_records(
+    recorder: Recorder,
+    now: Timestamp,
+    replicated: ReplicatedPartition,
+    partition: int,
+    offset: int = ABSENT,
+    topic: str = TOPIC,
+    client: str = "",
+) -> ErrorCode:
+    """The log of every replica begins at the offset from now on, at the high watermark if it is -1; the answer.
+
+    Args:
+        recorder: that the rows are added to.
+        now: milliseconds, by the leader's clock.
+        replicated: the partition with all its replicas.
+        partition: its number.
+        offset: that was asked for.
+        topic: of the partition.
+        client: who asks for it; nobody where retention does it.
+    """
+    before, error = ReplicasBefore.of(replicated.replicas), ErrorCode.NONE
+    try:
+        replicated.leader.delete_records(offset)
+    except OffsetOutOfRange as refusal:
+        error = refusal.code
+    else:
+        for replica in replicated.replicas:
+            replica.follow_log_start(replicated.leader.log_start)
+    request: Row = {"client": client, "offset": offset, "error": int(error)}
+    record_fault(recorder, Api.DELETE_RECORDS, now, partition, before, replicated.leader_node, request, topic)
+    return error
 
 
 def changes(replica: Partition, known: dict[int, ObservedState]) -> list[tuple[int, ObservedState, ObservedState]]:

@@ -2,6 +2,7 @@ from collections import defaultdict
 
 import pytest
 
+from reference.broker.ids import ProducerIdentity
 from reference.event import STATE_RETAINED
 from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.scheduler import ProducerScheduler
@@ -9,6 +10,7 @@ from reference.simulate.shape import Shape
 from reference.tape import Tape
 from reference.world.history import producer_name
 from spec.versions import KAFKA_0_11, KAFKA_2_4, NEWEST, Profile
+from spec.vocabulary import Epoch, ErrorCode, ProducerId
 
 
 def logged(cluster: SimulatedCluster) -> dict[str, list[object]]:
@@ -86,3 +88,29 @@ def test_an_unclean_election_loses_what_the_new_leader_lacks() -> None:
     assert (True, [0, 0]) == (reported, [replica.log_end for replica in partition.replicas])
     assert (1, {1}) == (partition.leader_node, set(partition.insync))
     assert "UncleanLeaderElection" == cluster.recorder.rows[-1]["api"]
+
+
+def test_a_batch_that_its_broker_refuses_is_in_no_log() -> None:
+    """The application gets the failure, and the producer goes up one epoch."""
+    cluster = SimulatedCluster(NEWEST, Shape(producers=1, nodes=1))
+    cluster.producer_asks_for_id(0)
+    cluster.application_makes(0, 0, 1)
+
+    cluster.broker_refuses(cluster.producer_sends(0, 0), ErrorCode.MESSAGE_TOO_LARGE)
+
+    assert acknowledged(cluster) is False
+    assert [] == list(cluster.partitions[0].leader.log)
+    assert cluster.producers[0].identity == ProducerIdentity(ProducerId(0), Epoch(1))
+
+
+def test_deleted_records_are_gone_on_every_replica() -> None:
+    """Below the high watermark alone; each replica leaves a row."""
+    cluster = SimulatedCluster(NEWEST, Shape(producers=1, nodes=2))
+    appended(cluster)
+    cluster.follower_fetches(0, 1)
+    appended(cluster)
+
+    cluster.leader_deletes_records(0)
+
+    assert [1, 1] == [replica.log_start for replica in cluster.partitions[0].replicas]
+    assert 2 == sum(row["api"] == "DeleteRecords" for row in cluster.recorder.rows)
