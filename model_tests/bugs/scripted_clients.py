@@ -195,8 +195,21 @@ class ScriptedClients(TransactionScene):
         Raises:
             Diverged: it is refused.
         """
+        return self.accepted(request, self.is_answered(request))
+
+    def is_answered(self, request: Request) -> Outcome:
+        """A request arrives, its node asks the coordinator about it if it must, and the answer arrives; what it says.
+
+        Raises:
+            Diverged: no node has answered.
+        """
         self.arrives(request)
-        return self.accepted(request, self.answer_arrives(request))
+        question = self.question_about(request)
+        if question is not None:
+            self._annotate(Fate.ARRIVED, request)
+            self.broker_receives(question)
+            self.consents_arrive()
+        return self.answer_arrives(request)
 
     def accepted(self, request: Request, outcome: Outcome) -> ProducerIdentity:
         """The identity in the answer to a request, if there is one.
@@ -238,6 +251,14 @@ class ScriptedClients(TransactionScene):
                 return message
         return None
 
+    def question_about(self, request: Request) -> NetworkMessage[Request] | None:
+        """What the node that has a request asks the coordinator about it, if that has not arrived yet."""
+        asking = self.brokers.nodes[request.node]
+        for message in self.wires.requests.in_transit:
+            if any(each.request is request for each in asking.waiting_for(message.payload.number)):
+                return message
+        return None
+
     def markers(self) -> list[Request]:
         """The markers that are under way, those that have arrived before too, oldest first."""
         under_way = (each.payload for each in self.wires.requests.in_transit)
@@ -251,18 +272,9 @@ class ScriptedClients(TransactionScene):
             producer: the identity in the request.
             partition: by its number.
         """
-        if self.profile.transaction_version < BUMPS_EPOCH:
-            request = self.asks_to_add(client, producer, partition)
-            self.arrives(request)
-            return request, self.answer_arrives(request)
-        request = self.produces(client, producer, partition)
-        self._annotate(Fate.ARRIVED, request)
-        self.arrives(request)
-        question = self.under_way(Verify, partition)
-        if question is not None:
-            self.broker_receives(question)
-            self.consents_arrive()
-        return request, self.answer_arrives(request)
+        joins = self.asks_to_add if self.profile.transaction_version < BUMPS_EPOCH else self.produces
+        request = joins(client, producer, partition)
+        return request, self.is_answered(request)
 
     def consents_arrive(self) -> None:
         """Leaders get all answers of coordinators to their questions, and go on with what waits for these."""

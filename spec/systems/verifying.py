@@ -82,7 +82,7 @@ def verifying(knobs: VerificationKnobs) -> System:
         name="verifying",
         variables=VARIABLES,
         actions=(
-            Action("producer_sends", each, actions.is_to_send, actions.partition_asks),
+            Action("producer_sends_batch", each, actions.is_to_send, actions.partition_asks),
             Action("coordinator_confirms", each, actions.needs_verification, actions.coordinator_confirms),
             Action("coordinator_is_busy", each, actions.needs_verification, actions.coordinator_is_busy),
             Action("leader_appends", each, actions.passes, actions.is_appended),
