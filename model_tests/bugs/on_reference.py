@@ -15,8 +15,7 @@ from model_tests.bugs.cleaning_script import CleaningScript
 from model_tests.bugs.coordinator_script import CoordinatorScript
 from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
-from model_tests.bugs.leader_scripts import VerifyingScript
-from model_tests.bugs.leader_world import ExpiryWorld
+from model_tests.bugs.leader_scripts import ExpiryScript, VerifyingScript
 from model_tests.bugs.markers_script import MarkersScript
 from model_tests.bugs.producer_scripts import ClientScript, StreamScript
 from model_tests.bugs.transactions_script import TransactionsScript
@@ -113,7 +112,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "cleaning": CleaningScript,
         "client": ClientScript,
         "idempotence": StreamScript,
-        "expiry": ExpiryWorld,
+        "expiry": ExpiryScript,
         "verifying": VerifyingScript,
         "offsets": OffsetsWorld,
         "membership": MembershipWorld,

@@ -276,6 +276,15 @@ class ScriptedClients(TransactionScene):
         request = joins(client, producer, partition)
         return request, self.is_answered(request)
 
+    def coordinator_agrees(self, question: NetworkMessage[Request]) -> None:
+        """The coordinator gets what a node asks, and agrees.
+
+        Raises:
+            Diverged: it refuses.
+        """
+        self.broker_receives(question)
+        self.accepted(question.payload, self.answer(question.payload))
+
     def consents_arrive(self) -> None:
         """Leaders get all answers of coordinators to their questions, and go on with what waits for these."""
         self._arrive(Verify)
