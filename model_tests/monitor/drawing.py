@@ -200,7 +200,8 @@ def request_text(row: Row, records: str = "") -> str:
     offset = f"offset {row['offset']}" if row["offset"] >= 0 else ""
     passed_over = "passed over" if row["api"] == "ClientFetched" and not row["delivered"] else ""
     about = _words(row["transactional_id"], _identity(row), _expected(row), _partition(row), outcome, offset)
-    return _words(about, _replicas(row), records, passed_over, _coordinator(row))
+    generation = f"generation {row['generation']}" if row["generation"] >= 0 else ""
+    return _words(about, generation, _replicas(row), records, passed_over, _coordinator(row))
 
 
 def answered(row: Row) -> str:

@@ -238,8 +238,8 @@ class ServedWorld(TransactionWorld):
                 break
         self._deliver()
         self._touched.clear()
-        for each in self.brokers.nodes:
-            each.groups.take_over_decided()
+        for node in range(self.shape.nodes):
+            self.groups_apply_markers(node)
 
     def _can_send_markers(self, node: int) -> bool:
         """Whether a coordinator runs, and owes a marker to a running node or can end a transaction that owes none."""

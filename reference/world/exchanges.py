@@ -7,7 +7,7 @@ from reference.client.producer import AttemptReply
 from reference.errors import Refusal
 from reference.recording.recorder import Row, batch_columns, reply_columns
 from reference.world.coordinator_rows import answer_columns, request_columns, touched_by, verify_columns
-from reference.world.group_rows import of_group
+from reference.world.group_rows import commit_columns
 from reference.world.messages import (
     Answer,
     Body,
@@ -48,11 +48,11 @@ def exchange_rows(request: Request, answer: Answer | None, offsets_partitions: i
     exchange: Row = {"node": node_name(request.node), **who(request), **transaction_of(request.body)}
     exchange |= {} if answer is None else _reply_of(answer)
     match request.body:
-        case CoordinatorCall(request=TxnOffsetCommit(group=group, offsets=offsets)):
+        case CoordinatorCall(request=TxnOffsetCommit() as committed):
             errors = answer.partitions if isinstance(answer, CoordinatorAnswer) else {}
-            for partition, committed in offsets.items():
+            for partition in committed.offsets:
                 reported: Row = {"error": int(errors[partition])} if partition in errors else {}
-                yield exchange | of_group(group, partition) | {"offset": committed.offset} | reported
+                yield exchange | commit_columns(committed, partition) | reported
         case body:
             yield exchange | _asked(body, offsets_partitions)
 

@@ -10,7 +10,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import TxnOffsetCommit
 from reference.errors import Refusal
 from reference.recording.recorder import Row
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT
 
 Observed = Mapping[TopicPartition, Row]
 """What a coordinator knows of a group and of its offset of each partition."""
@@ -62,10 +62,8 @@ def fetch_columns(group: str, partition: TopicPartition, stable: bool, answer: F
     return of_group(group, partition) | reported
 
 
-def commit_columns(
-    request: TxnOffsetCommit, partition: TopicPartition, answers: Mapping[TopicPartition, ErrorCode]
-) -> Row:
-    """TxnOffsetCommit: whose offset it is, by producer, member and generation, and what was answered."""
+def commit_columns(request: TxnOffsetCommit, partition: TopicPartition) -> Row:
+    """TxnOffsetCommit: whose offset it is, by producer, member and generation."""
     producer_id, epoch = request.producer
     reported: Row = {
         "producer_id": producer_id,
@@ -73,6 +71,5 @@ def commit_columns(
         "generation": request.claim.generation,
         "member": request.claim.member_id,
         "offset": request.offsets[partition].offset,
-        "error": int(answers[partition]),
     }
     return of_group(request.group, partition) | reported

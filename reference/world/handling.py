@@ -336,8 +336,8 @@ class Handling:
         errors = handle_txn_offset_commit(groups, offset_commit(requested), answered, allowed) | denied
         after = observed(groups, requested.group, requested.offsets)
         for partition in sorted(before.keys() & after.keys()):
-            columns = commit_columns(requested, partition, errors) | transaction_of(request.body)
-            columns |= state_columns(before[partition], after[partition])
+            columns = commit_columns(requested, partition) | transaction_of(request.body)
+            columns |= {"error": int(errors[partition])} | state_columns(before[partition], after[partition])
             self.steps.of_group(Api.TXN_OFFSET_COMMIT, request.node, sender_name(request.sender), columns)
         self._answer(request, CoordinatorAnswer(partitions=errors))
 

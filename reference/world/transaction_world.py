@@ -8,6 +8,7 @@ sender once at most, and the sender may give it up before.
 from collections.abc import Callable
 from contextlib import suppress
 
+from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_log import AppendFault
 from reference.broker.transaction_metadata import AT_REST, TopicPartition, increment_epoch
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
@@ -293,6 +294,14 @@ class TransactionWorld(Applications):
     def group_coordinator_fails_over(self, partition: int, node: int) -> None:
         """A node is elected for a partition of `__consumer_offsets`, and reads it; the one before stops."""
         self.brokers.elect_groups(partition, node)
+
+    def groups_apply_markers(self, node: int) -> None:
+        """A coordinator of groups applies the markers that it has answered: their offsets are committed or dropped."""
+        groups = self.brokers.nodes[node].groups
+        for pending in groups.decided:
+            remark = f"applies the marker to all that is pending for producer {pending.producer_id}"
+            self.recorder.annotate(Fate.REMARK, remark, {"node": node_name(node), "topic": OFFSETS_TOPIC})
+        groups.take_over_decided()
 
     def broker_restarts(self, node: int) -> None:
         """A node loses its memory and its connections; what it coordinated waits for an election."""

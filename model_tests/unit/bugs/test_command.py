@@ -37,7 +37,7 @@ def test_one_bug_is_reported_drawn_and_written(tmp_path: Path) -> None:
     reported = runner.invoke(app, ["bugs", "17507", "--svg", str(svg), "--json", str(report)])
 
     assert HOLDS == reported.exit_code
-    assert "TxnOffsetCommit of transaction" in reported.output
+    assert "TxnOffsetCommit 0/1 orders-0 offset 1 of transaction 1" in reported.output
     assert "offsets.atomic is violated" in reported.output
     assert "On the reference with the defect: offsets.atomic" in reported.output
     assert svg.read_text().startswith("<svg")

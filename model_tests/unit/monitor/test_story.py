@@ -90,7 +90,8 @@ def test_each_offset_of_a_group_has_its_own_line() -> None:
     texts = [event.text for event in events_of("stable-fetch") if isinstance(event, DrawnMessage)]
 
     committed = [text for text in texts if text.startswith("TxnOffsetCommit")]
-    assert ["TxnOffsetCommit words-0 offset 4", "TxnOffsetCommit words-1 offset 0"] == committed
+    offsets = ("words-0 offset 4", "words-1 offset 0")
+    assert [f"TxnOffsetCommit 2/0 {offset} generation 2" for offset in offsets] == committed
 
 
 def test_a_reader_is_shown_what_it_gets_and_what_it_passes_over() -> None:
