@@ -1,26 +1,32 @@
 """Counterexamples about offsets that a group commits in transactions, in their world."""
 
+from dataclasses import replace
 from typing import Final
 
-from model_tests.bugs.scripted_clients import ID, ScriptedClients
-from model_tests.bugs.world import Diverged, GhostViolation
+from model_tests.bugs.scripted_clients import ID, SHAPE, ScriptedClients
+from model_tests.bugs.world import Diverged, GhostViolation, there
 from model_tests.scenarios.transaction_stage import GROUPS
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_record import OffsetKey
 from reference.broker.group_requests import (
     NO_CLAIM,
+    JoinAnswer,
+    JoinRequest,
     MemberClaim,
     OffsetAndMetadata,
+    SyncRequest,
 )
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import BUMPS_EPOCH
 from reference.client.coordinator_channel import AddOffsets, TxnOffsetCommit
+from reference.recording.recorder import Fate
 from reference.world.messages import Request
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, Offset
 
 GROUP: Final = "readers"
+MEMBER: Final = "member"
 FENCED: Final = 0
 PRODUCER: Final = 1
 """The clients of the transactional id, one after the other."""
@@ -148,3 +154,78 @@ class OffsetsScript(CommitsOffsets):
     def _committed(self) -> int:
         recorded = self.groups.shards.of_group(GROUP).offsets.committed.get(self._key)
         return ABSENT if recorded is None else recorded.value.offset
+
+
+class MembershipScript(CommitsOffsets):
+    """A group of one member, which joins again and again, and commits offsets in one transaction."""
+
+    def __init__(self, profile: Profile) -> None:
+        """The first generation is stable."""
+        super().__init__(profile, (MEMBER,), replace(SHAPE, initial_delay_ms=0))
+        self.claim = NO_CLAIM
+        self.sent: dict[int, Request] = {}
+        self.written: dict[int, int] = {}
+        with self.story.offstage():
+            self.producer = self.succeeds(self.asks_for_identity(0))
+            self.begins_to_commit(0, self.producer)
+            self.group_rebalances()
+
+    def member_commits(self, generation: int) -> None:
+        """TxnOffsetCommit of a generation arrives; it waits for the transaction's coordinator if that must be asked.
+
+        Raises:
+            Diverged: it is refused at once.
+        """
+        claim = self.claim._replace(generation=generation)
+        self.sent[generation] = request = self.commits(0, self.producer, generation, claim)
+        self._annotate(Fate.ARRIVED, request)
+        self.arrives(request)
+        self._note_written(generation)
+
+    def coordinator_confirms(self, generation: int) -> None:
+        """The transaction's coordinator says yes, if it is asked.
+
+        Raises:
+            Diverged: it is asked about another commit, or says no.
+        """
+        if generation not in self.written:
+            question = self.question_about(self.sent[generation])
+            self.coordinator_agrees(there(question, "the commit waits for the one before"))
+
+    def group_rebalances(self) -> None:
+        """The member joins again, and assigns: the next generation begins."""
+        joined: list[JoinAnswer] = []
+        self.groups.join(JoinRequest(GROUP, self.claim.member_id, must_know_id=False), joined.append)
+        self.claim = MemberClaim(joined[0].generation, joined[0].member_id)
+        self.groups.sync(SyncRequest(GROUP, self.claim, {self.claim.member_id: b""}), lambda _: None)
+        self.story.remark(GROUPS, f"rebalances: {self.instead()}")
+
+    def offsets_are_written(self, generation: int) -> None:
+        """The group's coordinator has the consent, and the member gets the answer.
+
+        Raises:
+            Diverged: the offsets are refused.
+        """
+        self.consents_arrive()
+        self._note_written(generation)
+        self.answer_arrives(self.sent[generation])
+
+    def _note_written(self, generation: int) -> None:
+        """At which generation the group was when the offsets of a generation were written, if they are by now."""
+        request = self.sent[generation]
+        if self.answers(request) and generation not in self.written:
+            self.accepted(request, self.answer(request))
+            self.written[generation] = self.claim.generation
+            self.story.remark(GROUPS, f"writes the offsets of generation {generation}")
+
+    def broken(self) -> GhostViolation | None:
+        """Offsets of a past generation are in the log."""
+        for generation, now in self.written.items():
+            if generation < now:
+                text = f"offsets of generation {generation} were written while the group was at generation {now}"
+                return GhostViolation(rules.OFFSETS_GENERATION_FENCE, text)
+        return None
+
+    def instead(self) -> str:
+        """The generation of the group."""
+        return f"the group is at generation {self.claim.generation}"

@@ -14,8 +14,7 @@ from typing import Final
 from model_tests.bugs.cleaning_script import CleaningScript
 from model_tests.bugs.coordinator_script import CoordinatorScript
 from model_tests.bugs.defects import DEFECTS
-from model_tests.bugs.group_scripts import OffsetsScript
-from model_tests.bugs.groups_world import MembershipWorld
+from model_tests.bugs.group_scripts import MembershipScript, OffsetsScript
 from model_tests.bugs.leader_scripts import ExpiryScript, VerifyingScript
 from model_tests.bugs.markers_script import MarkersScript
 from model_tests.bugs.producer_scripts import ClientScript, StreamScript
@@ -116,7 +115,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "expiry": ExpiryScript,
         "verifying": VerifyingScript,
         "offsets": OffsetsScript,
-        "membership": MembershipWorld,
+        "membership": MembershipScript,
         "marking": MarkersScript,
         "transactions": TransactionsScript,
     }

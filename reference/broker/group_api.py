@@ -30,6 +30,10 @@ class TxnOffsetCommitRequest:
     offsets: Offsets
     claim: MemberClaim = NO_CLAIM
 
+    def of(self, offsets: Offsets) -> TransactionalCommit:
+        """The commit of some of its offsets."""
+        return TransactionalCommit(self.version, self.group, self.producer, offsets, self.claim)
+
 
 @dataclass(frozen=True, slots=True)
 class OffsetsVerification(ProduceVerification):
@@ -56,6 +60,8 @@ def handle_txn_offset_commit(
     request: TxnOffsetCommitRequest,
     verification: OffsetsVerification,
     existing: Collection[TopicPartition],
+    *,
+    begun: bool = False,
 ) -> Answers:
     """Answer TxnOffsetCommit, partition by partition; unknown partitions do not keep others from being committed.
 
@@ -64,15 +70,15 @@ def handle_txn_offset_commit(
         request: what the producer sent.
         verification: how the transaction's coordinator is asked for this request.
         existing: the existing partitions; offsets of others are answered with an error each.
+        begun: the commit has begun before; the transaction's coordinator has been asked since.
     """
 
     def commit(offsets: Offsets) -> None:
-        number = coordinator.shards.topic.number_of(request.group)
-        requested = TransactionalCommit(request.version, request.group, request.producer, offsets, request.claim)
-        coordinator.commit_in_transaction(
-            requested,
-            lambda: verification.guard_for(request.transactional_id, number, request.producer, NO_SEQUENCE),
-        )
+        number, requested = coordinator.shards.topic.number_of(request.group), request.of(offsets)
+        if not begun:
+            coordinator.begin_commit(requested)
+        guard = verification.guard_for(request.transactional_id, number, request.producer, NO_SEQUENCE)
+        coordinator.finish_commit(requested, guard)
 
     answers = committed(request.offsets, existing, commit)
     return {partition: reported(request.version, error) for partition, error in answers.items()}

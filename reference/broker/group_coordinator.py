@@ -4,10 +4,10 @@ The offsets partition of a group takes part in transactions like any other. Appe
 records themselves, so that a coordinator that loads them later has the same state.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from reference.broker.coordinator_errors import (
     CoordinatorLoadInProgress,
@@ -57,9 +57,6 @@ NOT_FOUND_SINCE: Final = 9
 
 RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
 """Default of offsets.retention.minutes: seven days."""
-
-AskVerified: TypeAlias = Callable[[], int]
-"""Asks the transaction's coordinator about the offsets partition: the guard of the append, or a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +149,11 @@ class GroupCoordinator:
         self._heard_of(found, claim)
         shard.write(self._records(group, offsets))
 
-    def commit_in_transaction(self, request: TransactionalCommit, verified: AskVerified) -> None:
-        """Add offsets to the producer's transaction, once its coordinator has verified the offsets partition.
+    def begin_commit(self, request: TransactionalCommit) -> None:
+        """Look at a transactional commit before the transaction's coordinator is asked about the offsets partition.
 
         Raises:
-            Refusal: the transaction or the group refuses; nothing is pending then.
+            Refusal: the group refuses, or the coordinator cannot answer now.
         """
         self._check_group_id(request.group)
         shard = self.shards.of_group(request.group)
@@ -164,7 +161,18 @@ class GroupCoordinator:
             shard.create(request.group)
         if not self._profile.offsets_verified_first:
             self._check_transactional(shard, request)
-        guard = verified()
+
+    def finish_commit(self, request: TransactionalCommit, guard: int) -> None:
+        """Add offsets to the producer's transaction, whose coordinator has verified the offsets partition.
+
+        Args:
+            request: that `begin_commit` has taken.
+            guard: of the verification.
+
+        Raises:
+            Refusal: the transaction or the group refuses; nothing is pending then.
+        """
+        shard = self.shards.of_group(request.group)
         if self._profile.offsets_verified_first:
             self._check_transactional(shard, request)
         self._write_pending(shard, request, guard)

@@ -300,7 +300,7 @@ class Handling:
             self.brokers.now_at(request.node),
         )
         try:
-            groups.shards.of_group(requested.group)
+            groups.begin_commit(offset_commit(requested).of(requested.offsets))
             guard = verification.start(number, requested.producer, NO_SEQUENCE)
         except Refusal as refusal:
             self._answer(request, refused_answer(requested, refusal.code))
@@ -333,7 +333,7 @@ class Handling:
         allowed = [partition for partition in self.brokers.partitions if partition not in denied]
         groups = self._node(request).groups
         before = observed(groups, requested.group, requested.offsets)
-        errors = handle_txn_offset_commit(groups, offset_commit(requested), answered, allowed) | denied
+        errors = handle_txn_offset_commit(groups, offset_commit(requested), answered, allowed, begun=True) | denied
         after = observed(groups, requested.group, requested.offsets)
         for partition in sorted(before.keys() & after.keys()):
             columns = commit_columns(requested, partition) | transaction_of(request.body)

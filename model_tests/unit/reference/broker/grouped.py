@@ -102,7 +102,12 @@ class GroupWorld:
     ) -> None:
         """TxnOffsetCommit of one offset; the coordinator of the transaction agrees where nothing else is given."""
         request = TransactionalCommit(version, GROUP, producer, offsets({partition: offset}), claim)
-        self.groups.commit_in_transaction(request, verified or (lambda: self.guard(producer)))
+        self.commit_in_transaction(request, verified)
+
+    def commit_in_transaction(self, request: TransactionalCommit, verified: Callable[[], int] | None = None) -> None:
+        """TxnOffsetCommit; the coordinator of the transaction agrees where nothing else is given."""
+        self.groups.begin_commit(request)
+        self.groups.finish_commit(request, verified() if verified else self.guard(request.producer))
 
     def guard(self, producer: ProducerIdentity = PRODUCER) -> int:
         """The guard of a producer whose transaction has been verified."""

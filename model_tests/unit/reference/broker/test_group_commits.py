@@ -122,7 +122,7 @@ def test_a_group_needs_a_name_for_a_transaction() -> None:
 
     assert 3 == world.groups.fetch_offsets("", (T0,), True)[T0].offset
     nameless = TransactionalCommit(4, "", PRODUCER, offsets({T0: 8}))
-    assert ErrorCode.INVALID_GROUP_ID == code_of(lambda: world.groups.commit_in_transaction(nameless, world.guard))
+    assert ErrorCode.INVALID_GROUP_ID == code_of(lambda: world.commit_in_transaction(nameless))
     assert ErrorCode.INVALID_GROUP_ID == world.join_named("").error
 
 

@@ -40,7 +40,7 @@ def named(world: GroupWorld, group: str, claim: MemberClaim = STRANGER) -> list[
     synced: list[SyncAnswer] = []
     world.groups.sync(SyncRequest(group, claim, {}), synced.append)
     return [
-        code_of(lambda: world.groups.commit_in_transaction(request, world.guard)),
+        code_of(lambda: world.commit_in_transaction(request)),
         synced[0].error,
         code_of(lambda: world.groups.heartbeat(group, claim)),
         code_of(lambda: world.groups.leave(group, claim.member_id)),

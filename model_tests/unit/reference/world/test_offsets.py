@@ -1,5 +1,7 @@
 """Consume, transform, produce: what was read and what was written become visible together, or neither does."""
 
+from dataclasses import replace
+
 import pytest
 
 from model_tests.unit.reference.world.scenes import (
@@ -21,11 +23,12 @@ from reference.broker.group_requests import MemberClaim, OffsetAndMetadata
 from reference.client.consumer import Consumer
 from reference.client.coordinator_channel import CoordinatorAnswer, TxnOffsetCommit
 from reference.client.transaction_states import ClientState
+from reference.world.coordinator_rows import VERIFY_PARTITIONS
 from reference.world.instances import ApplicationRun
 from reference.world.messages import CoordinatorCall, Request
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
-from spec.versions import Profile
+from spec.versions import KAFKA_3_9, Profile
 from spec.vocabulary import ErrorCode, Offset, TransactionState
 
 GROUP = "transformers"
@@ -123,6 +126,34 @@ def test_undecided_offsets_are_unstable(world: TransactionWorld, transformer: Ap
     settle(world)
 
     assert (ErrorCode.NONE, 4) == committed(world, require_stable=True)
+
+
+@pytest.mark.parametrize("profile", [KAFKA_3_9], ids=["3.9"])
+def test_a_group_may_apply_a_marker_later(world: TransactionWorld, transformer: ApplicationRun) -> None:
+    """The marker is answered, and the transaction is complete, before the group has its offset."""
+    transform(world, transformer)
+    ended(world, transformer)
+    assert TransactionState.COMPLETE_COMMIT is known(world, "transformer").state
+    assert (ErrorCode.NONE, -1) == committed(world)
+
+    world.groups_apply_markers(0)
+
+    assert (ErrorCode.NONE, 4) == committed(world)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["coordinator first", "group first"])
+def test_a_commit_meets_its_group_before_its_coordinator_or_after(first: bool) -> None:
+    """A release that looks at the group first does not ask the coordinator about a commit that the group refuses."""
+    world = new_world(replace(KAFKA_3_9, offsets_verified_first=first))
+    transformer = started(world, "transformer")
+
+    world.application_begins(transformer)
+    offsets = {T0: OffsetAndMetadata(Offset(3))}
+    world.application_sends_offsets(transformer, GROUP, offsets, MemberClaim(generation=7, member_id="gone"))
+    settle(world)
+
+    assert ErrorCode.UNKNOWN_MEMBER_ID == transformer.transaction.offsets[0].result.error
+    assert first == any(row["api"] == VERIFY_PARTITIONS for row in world.recorder.rows)
 
 
 @versions
