@@ -1,11 +1,11 @@
 """A compacted partition and its cleaner, for counterexamples about reading after a pass."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.bugs.world import GhostViolation
+from model_tests.bugs.script import GhostViolation
 from model_tests.scenarios.transaction_stage import PLAIN, T0, TransactionStage, partition_name
 from reference.log.batch import RecordBatch
 from reference.log.config import LogConfig
@@ -39,16 +39,6 @@ class CleaningScript(TransactionStage):
         self.story.participants[self.other.client] = PLAIN
         self.cleaned: tuple[RecordBatch, ...] = ()
         self.cleaned_to = 0
-
-    @property
-    def acts(self) -> Mapping[str, Callable[..., None]]:
-        """What each action does."""
-        return {
-            "producer_writes": self.producer_writes,
-            "other_writes": self.other_writes,
-            "coordinator_writes_marker": self.coordinator_writes_marker,
-            "cleaner_passes": self.cleaner_passes,
-        }
 
     def producer_writes(self, key: int) -> None:
         """A record of the producer's transaction, which may begin with it."""

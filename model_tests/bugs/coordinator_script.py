@@ -7,8 +7,8 @@ import copy
 from functools import partial
 from typing import Final
 
+from model_tests.bugs.script import Diverged, GhostViolation
 from model_tests.bugs.scripted_clients import ID, ScriptedClients
-from model_tests.bugs.world import Diverged, GhostViolation
 from model_tests.scenarios.transaction_stage import coordinator
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, InvalidProducerIdMapping, UnknownServerError
 from reference.broker.ids import ProducerIdentity
@@ -25,6 +25,7 @@ from spec.vocabulary import MAX_EPOCH, Epoch, ErrorCode, TransactionState
 
 INSTANCES: Final = ("instance 0", "instance 1")
 PARTITION: Final = 0
+"""The one that every transaction writes to."""
 
 
 class CoordinatorScript(ScriptedClients):

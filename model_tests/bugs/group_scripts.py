@@ -1,10 +1,10 @@
-"""Counterexamples about offsets that a group commits in transactions, in their world."""
+"""Counterexamples about offsets that a group commits in transactions, in the world of transactions."""
 
 from dataclasses import replace
 from typing import Final
 
+from model_tests.bugs.script import Diverged, GhostViolation, there
 from model_tests.bugs.scripted_clients import ID, SHAPE, ScriptedClients
-from model_tests.bugs.world import Diverged, GhostViolation, there
 from model_tests.scenarios.transaction_stage import GROUPS
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_record import OffsetKey

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import starmap
 
 from model_tests.bugs.on_reference import Replay, repeated, replayed
+from model_tests.bugs.script import CarriedOut
 from model_tests.bugs.searching import SearchResult, searched, searched_as_formulas
-from model_tests.bugs.world import CarriedOut
 from model_tests.diagrams.events import Ending, Sequence
 from model_tests.monitor.drawing import sequence_of
 from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
@@ -46,11 +46,11 @@ class JudgedBug:
         """The shortest counterexample, as the reference carried it out; None where there is none."""
         if self.replay is None:
             return None
-        world, case = self.replay.defective.world, self.found[0].case
+        script, case = self.replay.defective.script, self.found[0].case
         title = f"{self.bug.name}: {self.bug.title} ({case.profile})"
         sentence = case.claim_of(case.instance.searched()).sentence
         ending = Ending(self.bug.rule.id, f"it is no longer so that {sentence[0].lower()}{sentence[1:]}")
-        return sequence_of(world.story.rows, title, ending, world.story.captions(world.cast))
+        return sequence_of(script.story.rows, title, ending, script.story.captions(script.cast))
 
     @property
     def failures(self) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
+from model_tests.bugs.script import Diverged, GhostViolation, there
 from model_tests.bugs.scripted_clients import SHAPE, ScriptedClients
-from model_tests.bugs.world import Diverged, GhostViolation, there
 from model_tests.scenarios.transaction_stage import partition_name
 from reference.broker.transaction_metadata import BUMPS_EPOCH
 from reference.network import NetworkMessage
@@ -99,7 +99,7 @@ class VerifyingScript(OneTransaction):
         return [batch.base_sequence for batch in self.leader(0).log]
 
     def _question(self, batch: int) -> NetworkMessage[Request]:
-        """What the leader asks about a batch, once it is told about the other: it asks one question at a time.
+        """What the leader asks about a batch, once the other batch is answered: it asks one question at a time.
 
         Raises:
             Diverged: it does not ask.

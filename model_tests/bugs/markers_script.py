@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from model_tests.bugs.script import Diverged, GhostViolation, there
 from model_tests.bugs.scripted_clients import ScriptedClients
-from model_tests.bugs.world import Diverged, GhostViolation, there
 from model_tests.scenarios.transaction_stage import coordinator, partition_name
 from reference.broker.transaction_metadata import PREPARED, TopicPartition
 from reference.world.messages import WriteMarker

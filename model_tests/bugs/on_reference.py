@@ -1,7 +1,6 @@
 """A counterexample carried out on the reference: with the defect the same rule breaks, without it a step is refused.
 
-For bugs that every release has, this module also has fixes of the reference, and for each system the world in which
-its bugs are carried out.
+For bugs that every release has, this module also has fixes of the reference, and the script of each system's bugs.
 """
 
 from collections.abc import Mapping
@@ -18,8 +17,8 @@ from model_tests.bugs.group_scripts import MembershipScript, OffsetsScript
 from model_tests.bugs.leader_scripts import ExpiryScript, VerifyingScript
 from model_tests.bugs.markers_script import MarkersScript
 from model_tests.bugs.producer_scripts import ClientScript, StreamScript
+from model_tests.bugs.script import CarriedOut, Make, Staging, carry_out
 from model_tests.bugs.transactions_script import TransactionsScript
-from model_tests.bugs.world import CarriedOut, Make, Staging, carry_out
 from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_coordinator
 from reference.broker.ids import ProducerIdentity
@@ -92,11 +91,11 @@ MENDINGS: Final[Mapping[str, Planted]] = MappingProxyType(
 """The fixes, by the profile that would fix the bug."""
 
 
-# --- the world of each bug --------------------------------------------------------------------------------------------
+# --- the script of each bug -------------------------------------------------------------------------------------------
 
 
-def coordinator_world(case: SearchCase) -> Make:
-    """The coordinator's world with as many epochs as the instance has, and the version to which it may be lowered.
+def coordinator_script(case: SearchCase) -> Make:
+    """The coordinator's script with as many epochs as the instance has, and the version to which it may be lowered.
 
     Raises:
         TypeError: the case is of another system than the coordinator's.
@@ -107,7 +106,7 @@ def coordinator_world(case: SearchCase) -> Make:
     return partial(CoordinatorScript, epochs=knobs.profile.max_epoch, lowered_to=knobs.lowered_to)
 
 
-WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
+SCRIPTS: Final[Mapping[str, Make]] = MappingProxyType(
     {
         "cleaning": CleaningScript,
         "client": ClientScript,
@@ -120,7 +119,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "transactions": TransactionsScript,
     }
 )
-"""How a world is made, by the name of the system."""
+"""How a script is made, by the name of the system."""
 
 BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
     {
@@ -145,17 +144,17 @@ def profile_of(case: SearchCase) -> Profile:
 
 
 def staged(bug: Bug, case: SearchCase | None = None) -> Staging | None:
-    """Where the bug is carried out; None where the reference has no world for it.
+    """Where the bug is carried out; None where it has no script.
 
     Args:
         bug: whose defect is planted where no profile has it.
-        case: one of its cases, whose instance says how the world is made; by default the bug's own.
+        case: one of its cases, whose instance says how the script is made; by default the bug's own.
     """
-    world = _world(case or bug.broken)
-    if world is None:
+    script = _script(case or bug.broken)
+    if script is None:
         return None
     true = _without_it(bug)
-    return Staging(world, profile_of(bug.broken), true, DEFECTS.get(bug.name), MENDINGS.get(true.name))
+    return Staging(script, profile_of(bug.broken), true, DEFECTS.get(bug.name), MENDINGS.get(true.name))
 
 
 def _without_it(bug: Bug) -> Profile:
@@ -166,10 +165,10 @@ def _without_it(bug: Bug) -> Profile:
     return profile_of(bug.mended[-1]) if is_open and bug.mended else NEWEST
 
 
-def _world(case: SearchCase) -> Make | None:
+def _script(case: SearchCase) -> Make | None:
     if case.instance.of == "coordinator":
-        return coordinator_world(case)
-    return WORLDS.get(case.instance.of)
+        return coordinator_script(case)
+    return SCRIPTS.get(case.instance.of)
 
 
 # --- the replay -------------------------------------------------------------------------------------------------------
@@ -234,4 +233,4 @@ def _explained(bug: Bug, run: CarriedOut) -> CarriedOut:
 
 def _carried_out(staging: Staging, profile: Profile, planted: Planted | None, trace: Trace) -> CarriedOut:
     with planted.in_place() if planted else nullcontext():
-        return carry_out(staging.world(profile), trace)
+        return carry_out(staging.script(profile), trace)

@@ -1,11 +1,10 @@
 """A producer and the leaders of its partitions, for counterexamples of the systems of the client and of its stream."""
 
-from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Final
 
-from model_tests.bugs.world import Diverged, GhostViolation, there
+from model_tests.bugs.script import Diverged, GhostViolation, there
 from model_tests.scenarios.producer_stage import ALONE, ProducerStage
 from reference.broker.produce import PartitionAnswer
 from reference.client.partition_queue import ProducerBatch
@@ -22,7 +21,7 @@ from spec.vocabulary import ABSENT, Api, ErrorCode
 class ProducerScript(ProducerStage):
     """One producer, whose batches have a record each and are numbered by partition, and what arrives of them."""
 
-    def hand_over(self, partition: int, *_: int) -> None:
+    def client_sends(self, partition: int, *_: int) -> None:
         """The application hands over a batch, and the producer sends it.
 
         Raises:
@@ -40,7 +39,7 @@ class ProducerScript(ProducerStage):
         newest = sorted(self.requests.in_transit, key=lambda message: -message.number)
         return next((message for message in newest if _carried(message.payload) == wanted), None)
 
-    def hear(self, partition: int, batch: int) -> None:
+    def client_receives_acknowledgement(self, partition: int, batch: int) -> None:
         """The answer about a batch arrives.
 
         Raises:
@@ -67,7 +66,7 @@ class ProducerScript(ProducerStage):
             raise Diverged("the leader recognises the batch as a duplicate [seq.duplicate_window]")
 
     def send_anew(self, partition: int, batch: int) -> NetworkMessage[SentProduce]:
-        """The producer hears of other batches alone, waits no longer, and sends the lowest one in flight again."""
+        """Answers about others arrive; the producer waits no longer, and sends the lowest batch in flight again."""
         for reply in tuple(self.replies.in_transit):
             about = _carried(reply.payload.request)
             if about[0] == partition:
@@ -103,7 +102,7 @@ class ProducerScript(ProducerStage):
         attempt = Attempt(partition, ABSENT, batch, on_the_wire(batch, transactional=False))
         return self._handle(SentProduce(0, 0, attempt), deepcopy(self.partitions[partition].leader), 1)
 
-    def comes(self, partition: int, batch: ProducerBatch) -> Refusal | None:
+    def refusal_of(self, partition: int, batch: ProducerBatch) -> Refusal | None:
         """The batch does arrive, sent again for that if need be, and its answer too; why it is refused."""
         epoch = on_the_wire(batch, transactional=False).producer_epoch
         request = self.request(partition, batch.ordinal, epoch)
@@ -124,17 +123,6 @@ class ClientScript(ProducerScript):
         """Nothing is sent."""
         super().__init__(profile, replace(ALONE, partitions=2))
 
-    @property
-    def acts(self) -> Mapping[str, Callable[..., None]]:
-        """What each action does."""
-        return {
-            "client_sends": self.hand_over,
-            "leader_appends": self.leader_appends,
-            "client_receives_answer": self.client_receives_answer,
-            "leader_refuses": self.leader_refuses,
-            "client_raises_epoch": self.client_raises_epoch,
-        }
-
     def leader_appends(self, partition: int, batch: int, epoch: int) -> None:
         """A batch arrives as it was numbered under an epoch, sent again for that if need be."""
         request = self.request(partition, batch, epoch) or self.send_anew(partition, batch)
@@ -144,7 +132,7 @@ class ClientScript(ProducerScript):
 
     def client_receives_answer(self, partition: int) -> None:
         """The answer about the lowest batch in flight arrives."""
-        self.hear(partition, self._lowest(partition))
+        self.client_receives_acknowledgement(partition, self._lowest(partition))
 
     def leader_refuses(self, partition: int) -> None:
         """The lowest batch in flight is too large."""
@@ -153,7 +141,7 @@ class ClientScript(ProducerScript):
         self.broker_refuses(request, ErrorCode.MESSAGE_TOO_LARGE)
 
     def client_raises_epoch(self, partition: int) -> None:
-        """The client hears of it."""
+        """The client receives the refusal."""
         self.client_receives_answer(partition)
         self.story.remark(self.name_of(0), f"goes on under epoch {self.identity_of(0).epoch}")
 
@@ -182,7 +170,7 @@ class ClientScript(ProducerScript):
     def _stuck(self, partition: int) -> GhostViolation | None:
         for lowest in self.in_flight(partition)[:1]:
             if self.foreseen(partition, lowest).refusal is not None:
-                refusal = there(self.comes(partition, lowest), "the leader takes what it would have refused")
+                refusal = there(self.refusal_of(partition, lowest), "the leader takes what it would have refused")
                 text = f"the lowest batch in flight for partition {partition} is refused: {refusal}"
                 return GhostViolation(refusal.rule or rules.SEQ_SUCCESSOR, text)
         return None
@@ -195,6 +183,7 @@ SOON_MS: Final = 1000
 """Much less than it takes a producer's state to expire."""
 
 FOLLOWER: Final = 1
+"""The node that copies; node 0 leads."""
 
 
 class StreamScript(ProducerScript):
@@ -203,19 +192,6 @@ class StreamScript(ProducerScript):
     def __init__(self, profile: Profile) -> None:
         """Nothing is sent."""
         super().__init__(profile, replace(ALONE, nodes=2))
-
-    @property
-    def acts(self) -> Mapping[str, Callable[..., None]]:
-        """What each action does."""
-        return {
-            "client_sends": self.hand_over,
-            "leader_appends": self.leader_appends,
-            "leader_answers": self.leader_answers,
-            "followers_copy": self.followers_copy,
-            "client_receives_acknowledgement": self.hear,
-            "client_receives_duplicate_answer": self.client_receives_duplicate_answer,
-            "leader_forgets": self.leader_forgets,
-        }
 
     def leader_appends(self, partition: int, request: int, _: int) -> None:
         """A request arrives."""
@@ -235,7 +211,7 @@ class StreamScript(ProducerScript):
     def client_receives_duplicate_answer(self, partition: int, batch: int) -> None:
         """The request arrives again before its answer does."""
         self.leader_answers(partition, batch)
-        self.hear(partition, batch)
+        self.client_receives_acknowledgement(partition, batch)
 
     def leader_forgets(self, partition: int) -> None:
         """The log's records are deleted, and state expires as far as it does so soon."""
@@ -252,10 +228,10 @@ class StreamScript(ProducerScript):
     def _misjudged(self, batch: ProducerBatch) -> GhostViolation | None:
         logged, number, answer = self.logged(0), batch.ordinal, self.foreseen(0, batch)
         if number in logged and not answer.duplicate:
-            text = f"a resend of batch {number} is not recognised: {self.comes(0, batch)}"
+            text = f"a resend of batch {number} is not recognised: {self.refusal_of(0, batch)}"
             return GhostViolation(rules.SEQ_WINDOW_SUFFICES, text)
         if number == len(logged) and answer.refusal is not None:
-            text = f"batch {number}, the next in order, is refused: {self.comes(0, batch)}"
+            text = f"batch {number}, the next in order, is refused: {self.refusal_of(0, batch)}"
             return GhostViolation(rules.SEQ_SUCCESSOR, text)
         return None
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from model_tests.bugs.world import Diverged, there
+from model_tests.bugs.script import Diverged, there
 from model_tests.monitor.drawing import answered
 from model_tests.scenarios.transaction_stage import TransactionScene, coordinator, partition_name
 from model_tests.traces.schema import Row

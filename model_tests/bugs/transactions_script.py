@@ -9,18 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from model_tests.bugs.script import Diverged, GhostViolation, there
 from model_tests.bugs.scripted_clients import ScriptedClients
-from model_tests.bugs.world import Diverged, GhostViolation, there
 from model_tests.scenarios.transaction_stage import coordinator as coordinator_name
 from model_tests.scenarios.transaction_stage import partition_name
 from reference.broker.ids import ProducerIdentity
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED
 from reference.errors import Refusal
-from reference.network import NetworkMessage
 from reference.recording.recorder import Fate
 from reference.world.history import RecordOrigin
-from reference.world.messages import Request, Verify
+from reference.world.messages import Request
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Api, CoordinatorEpoch, ErrorCode, TransactionState
@@ -136,7 +135,7 @@ class TransactionsScript(ScriptedClients):
         with self._begins(transaction):
             self.succeeds(self.sent[Api.ADD_PARTITIONS_TO_TXN, transaction, partition])
 
-    def coordinator_verifies(self, transaction: int, partition: int, number: int, _: int = 0) -> None:
+    def coordinator_verifies(self, transaction: int, partition: int, number: int, *_: int) -> None:
         """The coordinator answers the leader that has a batch; under version 2 it adds the partition.
 
         Args:
@@ -147,10 +146,9 @@ class TransactionsScript(ScriptedClients):
         Raises:
             Diverged: the coordinator refuses it.
         """
-        question = there(self._question(transaction, partition), f"the leader does not ask about batch {number}")
+        question = self.question_about(self.sent[Api.PRODUCE, transaction, partition, number])
         with self._begins(transaction):
-            self.broker_receives(question)
-        self.accepted(question.payload, self.answer(question.payload))
+            self.coordinator_agrees(there(question, f"the leader does not ask about batch {number}"))
 
     def coordinator_ends(self, transaction: int, _: int) -> None:
         """EndTxn arrives."""
@@ -199,7 +197,7 @@ class TransactionsScript(ScriptedClients):
         request, registered = self.sent[Api.PRODUCE, transaction, partition, number], False
         if not self._verifies:
             self.arrives(request)
-        elif self._question(transaction, partition):
+        elif self.question_about(request):
             self.coordinator_verifies(transaction, partition, number)
         if not self.answers(request):
             registered = self._is_registered(transaction, partition) and partition not in self.repeatedly_marked
@@ -292,12 +290,6 @@ class TransactionsScript(ScriptedClients):
         return None
 
     # --- what several do --------------------------------------------------------------------------------------
-
-    def _question(self, transaction: int, partition: int) -> NetworkMessage[Request] | None:
-        """What the leader of a partition asks about a transaction, if that has not arrived yet."""
-        question = self.under_way(Verify, partition)
-        asked = question.payload.body if question else None
-        return question if isinstance(asked, Verify) and asked.transaction == transaction else None
 
     @property
     def _verifies(self) -> bool:

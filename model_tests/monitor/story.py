@@ -129,10 +129,6 @@ class Story:
             if answer is not None:
                 self._recorder.annotate(answer, Api.PRODUCE, sent)
 
-    def give_up(self, where: Columns, batch: RecordBatch) -> None:
-        """Who sent a batch waits no longer for the answer; `where` and `batch` are those of its append."""
-        self._recorder.annotate(Fate.GIVEN_UP, Api.PRODUCE, _produced(where, batch))
-
     def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
         """A message in words, of which no step is recorded.
 

@@ -71,11 +71,11 @@ def test_every_action_can_be_carried_out(bug: Bug) -> None:
     """There is a script for each system, and it has each of its actions."""
     staging = staged(bug)
     assert staging is not None
-    world = staging.world(staging.defective)
+    script = staging.script(staging.defective)
 
     happening = {action.name for action in bug.broken.instance.searched().actions if not action.dormant}
 
-    assert set() == {name for name in happening if not hasattr(world, name) and name not in getattr(world, "acts", ())}
+    assert set() == {name for name in happening if not hasattr(script, name)}
 
 
 @each_shown

@@ -11,8 +11,8 @@ from model_tests.bugs import part
 from model_tests.bugs.command import BugsReport
 from model_tests.bugs.judged import judged
 from model_tests.bugs.on_reference import MENDINGS, profile_of, replayed, staged
+from model_tests.bugs.script import carry_out
 from model_tests.bugs.searching import searched
-from model_tests.bugs.world import carry_out
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.diagrams.events import DrawnMessage, Mark, Note
 from model_tests.diagrams.sequence import text_of
@@ -72,7 +72,7 @@ def test_every_counterexample_shows_on_the_defective_reference_alone(bug: Bug) -
     trace = searched(bug.broken).trace
     replay = replayed(bug, trace)
     assert replay is not None
-    assert len(trace) <= len(replay.defective.world.story.rows)
+    assert len(trace) <= len(replay.defective.script.story.rows)
 
     assert replay.shown, (replay.defective, replay.true)
     assert replay.true.refused
@@ -92,7 +92,7 @@ def test_random_runs_break_nothing_without_the_bug(bug: Bug) -> None:
     for seed in range(5):
         run = random_run(case, seed)
         with mending.in_place() if mending else nullcontext():
-            assert carry_out(staging.world(profile_of(case)), run).broken is None, [str(step) for step in run]
+            assert carry_out(staging.script(profile_of(case)), run).broken is None, [str(step) for step in run]
 
 
 def random_run(case: SearchCase, seed: int, most: int = 25) -> Trace:
@@ -116,7 +116,7 @@ def test_a_planted_defect_is_what_breaks_the_rule(name: str) -> None:
     assert staging is not None
     assert staging.planted is not None
 
-    assert carry_out(staging.world(staging.defective), searched(bug.broken).trace).broken is None
+    assert carry_out(staging.script(staging.defective), searched(bug.broken).trace).broken is None
 
 
 @pytest.mark.parametrize("name", ["KAFKA-17754", "KAFKA-17507", "KAFKA-20310", "KAFKA-8483"])

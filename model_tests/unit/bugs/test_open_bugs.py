@@ -6,8 +6,8 @@ import pytest
 
 from model_tests.bugs.judged import judged
 from model_tests.bugs.on_reference import MENDINGS, profile_of, staged
+from model_tests.bugs.script import carry_out
 from model_tests.bugs.searching import searched
-from model_tests.bugs.world import carry_out
 from model_tests.diagrams.sequence import text_of
 from spec.bugs.bug import Bug, ExpectedAnswer
 from spec.bugs.catalogue import BUGS
@@ -43,7 +43,7 @@ def test_a_mending_is_what_mends(name: str) -> None:
     assert staging.mending is MENDINGS[bug.mended[-1].profile]
     trace = searched(bug.broken).trace
 
-    broken = carry_out(staging.world(staging.true), trace).broken
+    broken = carry_out(staging.script(staging.true), trace).broken
 
     assert broken is not None
     assert bug.rule is broken.rule

@@ -22,6 +22,7 @@ UNLESS: Final = {"spec/sources/decisions.py", "reference/recording/trace.py", "m
 MENTIONS: Final = {
     "spec/protocol/committing.py",  # how the offsets that follow are decided
     "spec/systems/step_lemmas.py",  # a docstring
+    "model_tests/bugs/group_scripts.py",  # a script
     "model_tests/scenarios/pipelines.py",  # prose
 }
 """Files that name the request, and that a request has no part in."""

@@ -1,4 +1,4 @@
-"""The world of a counterexample: objects of the reference, an act for each action, and a ghost that judges.
+"""The script of a counterexample: a world of the reference, a method for each action, and a ghost that judges.
 
 The ghost reads what was sent and what is in the logs. It asks no decision of the specification.
 """
@@ -30,8 +30,8 @@ class GhostViolation(NamedTuple):
         return f"{self.rule.id}: {self.text}"
 
 
-class CounterexampleWorld(Protocol):
-    """Objects of the reference in one run of a counterexample, whose steps are recorded."""
+class Script(Protocol):
+    """One run of a counterexample in a world, whose steps are recorded; each action is a method with its name."""
 
     @property
     def story(self) -> Story:
@@ -48,7 +48,7 @@ class CounterexampleWorld(Protocol):
         """What came of the last step where nothing is broken, in a line."""
 
 
-Make: TypeAlias = Callable[[Profile], CounterexampleWorld]
+Make: TypeAlias = Callable[[Profile], Script]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Staging:
     """Where a bug is carried out.
 
     Attributes:
-        world: made for a profile.
+        script: made for a profile.
         defective: the profile in which it must show.
         planted: the defect that the reference needs for it; None where the profile has it.
         true: the profile in which a step must be refused.
         mending: what the reference needs to be without the bug; None where a release is.
     """
 
-    world: Make
+    script: Make
     defective: Profile
     true: Profile
     planted: Planted | None = None
@@ -75,33 +75,30 @@ class CarriedOut:
     """What became of a counterexample on the reference.
 
     Attributes:
-        world: in which that was.
+        script: of the run.
         broken: what the ghost saw.
         refused: the first step that went otherwise, and why; where every step happens, what came of them.
         happened: every step happens, and nothing is broken by it.
     """
 
-    world: CounterexampleWorld = field(compare=False)
+    script: Script = field(compare=False)
     broken: GhostViolation | None = None
     refused: str = ""
     happened: bool = False
 
 
-def carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
+def carry_out(script: Script, trace: Trace) -> CarriedOut:
     """Do each action of a counterexample in turn, until something is broken or refused."""
     for number, happening in enumerate(trace, start=1):
         try:
-            acts = getattr(world, "acts", {})  # of worlds that are no scripts yet
-            act = acts.get(happening.action) or getattr(world, happening.action, None)
-            if act is None:
-                raise Diverged(f"the script has no action {happening.action}")
-            act(*happening.at)
+            act: Callable[..., None] | None = getattr(script, happening.action, None)
+            there(act, f"the script has no action {happening.action}")(*happening.at)
         except (Refusal, Impossible, Diverged) as otherwise:
-            return CarriedOut(world, refused=f"step {number}, {happening}: {_reason(otherwise)}")
-        broken = world.broken()
+            return CarriedOut(script, refused=f"step {number}, {happening}: {_reason(otherwise)}")
+        broken = script.broken()
         if broken:
-            return CarriedOut(world, broken)
-    return CarriedOut(world, refused=f"every step happens, and then {world.instead()}", happened=True)
+            return CarriedOut(script, broken)
+    return CarriedOut(script, refused=f"every step happens, and then {script.instead()}", happened=True)
 
 
 def _reason(otherwise: Exception) -> str:
