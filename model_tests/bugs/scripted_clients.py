@@ -1,10 +1,11 @@
 """A world of transactions whose clients send what a script says; each request may arrive again and again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
+from unittest.mock import patch
 
 from model_tests.bugs.script import Diverged, there
-from model_tests.monitor.drawing import answered
 from model_tests.scenarios.transaction_stage import TransactionScene, coordinator, partition_name
 from model_tests.traces.schema import Row
 from reference.broker.ids import ProducerIdentity
@@ -22,6 +23,7 @@ from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt
 from reference.client.producer_settings import request_versions
 from reference.client.transactional_producer import TRANSACTION_TIMEOUT_MS
+from reference.errors import Refusal
 from reference.log.batch import blank_batch
 from reference.log.partition import Partition
 from reference.network import NetworkMessage
@@ -40,6 +42,7 @@ from reference.world.messages import (
 )
 from reference.world.steps import sender_name
 from reference.world.transaction_shape import TransactionShape
+from spec.rules import Rule
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, Timestamp
 
@@ -70,6 +73,7 @@ class ScriptedClients(TransactionScene):
         self.clients = tuple(clients)
         self.names = self.partitions
         self.versions = request_versions(profile)
+        self._refused: list[Refusal] = []
         self._sequences: dict[tuple[ProducerIdentity, int], int] = {}
         self.story.transaction = transaction_of
         self.story.participants |= {sender_name(Plain(number)): name for number, name in enumerate(clients)}
@@ -221,10 +225,20 @@ class ScriptedClients(TransactionScene):
             raise Diverged(self.refusal(request, outcome))
         return outcome.identity
 
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
+        """A request reaches its node; what the node refuses with is kept."""
+        with noted(self._refused):
+            super().broker_receives(message, leave_copy)
+
+    def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
+        """An answer reaches its node, likewise."""
+        with noted(self._refused):
+            super().sender_receives(message, leave_copy)
+
     def refusal(self, request: Request, outcome: Outcome) -> str:
-        """A refusal in words: the answer to a request, and where a node has decided the guard that refuses."""
-        step = self.step_of(request)
-        return f"{api_of(request.body)} is answered {answered(step) if step else outcome.error.name}"
+        """A refusal in words: the answer to a request, with the rule and the values that decided."""
+        refused = (str(each) for each in reversed(self._refused) if each.code is outcome.error)
+        return f"{api_of(request.body)} is answered {next(refused, outcome.error.name)}"
 
     def step_of(self, request: Request) -> Row:
         """The latest step in which a node has handled a request; empty if it left none."""
@@ -306,6 +320,19 @@ class ScriptedClients(TransactionScene):
         """Scripted clients do nothing by themselves."""
         if isinstance(request.sender, BrokerSender):
             super()._lose(request)
+
+
+@contextmanager
+def noted(refused: list[Refusal]) -> Iterator[None]:
+    """Whatever the reference refuses inside is added to a list: an answer has the code alone."""
+    make = Refusal.__init__
+
+    def note(refusal: Refusal, rule: Rule | None = None, /, **values: object) -> None:
+        make(refusal, rule, **values)
+        refused.append(refusal)
+
+    with patch.object(Refusal, "__init__", note):
+        yield
 
 
 def transaction_of(row: Row) -> str:

@@ -58,7 +58,7 @@ def test_the_true_reference_refuses_the_late_end() -> None:
 
     assert replay.defective.broken is not None
     assert rules.TXN_NO_CROSSTALK is replay.defective.broken.rule
-    assert "EndTxn is answered PRODUCER_FENCED [epoch_other]" in replay.true.refused
+    assert "EndTxn is answered PRODUCER_FENCED [fence.stale_epoch] current=1, got=0" in replay.true.refused
     assert replay.shown
 
 
