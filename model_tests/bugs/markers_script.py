@@ -6,7 +6,8 @@ from model_tests.bugs.script import Diverged, GhostViolation, there
 from model_tests.bugs.scripted_clients import ScriptedClients
 from model_tests.scenarios.transaction_stage import coordinator, partition_name
 from reference.broker.transaction_metadata import PREPARED, TopicPartition
-from reference.world.messages import WriteMarker
+from reference.network import NetworkMessage
+from reference.world.messages import Request, WriteMarker
 from reference.world.transaction_shape import TransactionShape
 from spec import rules
 from spec.versions import Profile
@@ -41,7 +42,7 @@ class MarkersScript(ScriptedClients):
     def leader_writes_marker(self, partition: int) -> None:
         """A marker arrives, and the coordinator gets the answer."""
         self.coordinator_sends_markers(self.coordinating)
-        marker = there(self.under_way(WriteMarker, partition), "the coordinator has no marker to send")
+        marker = there(self._marker_to(partition), "the coordinator has no marker to send")
         self.broker_receives(marker)
         self.accepted(marker.payload, self.answer(marker.payload))
         self.is_marked = True
@@ -85,8 +86,16 @@ class MarkersScript(ScriptedClients):
         self.story.remark(partition_name(self.names[partition]), "is deleted")
         self.brokers.delete_topic(self.names[partition].topic)
 
+    def _marker_to(self, partition: int) -> NetworkMessage[Request] | None:
+        """The marker that is under way to a partition."""
+        for message in self.wires.requests.in_transit:
+            match message.payload.body:
+                case WriteMarker(partition=name) if name == self.names[partition]:
+                    return message
+        return None
+
     def _loses_marker(self, partition: int) -> None:
-        marker = self.under_way(WriteMarker, partition)
+        marker = self._marker_to(partition)
         if marker is not None:
             self.request_is_lost(marker)
 

@@ -252,19 +252,6 @@ class ScriptedClients(TransactionScene):
         """The transactions that the coordinator has decided and not completed."""
         return self.brokers.nodes[self.coordinating].transactions.markers.owed
 
-    def under_way(self, kind: type[Verify | WriteMarker], partition: int) -> NetworkMessage[Request] | None:
-        """The oldest question or marker about a partition that is under way between nodes.
-
-        Args:
-            kind: which of the two.
-            partition: by its number.
-        """
-        for message in self.wires.requests.in_transit:
-            body = message.payload.body
-            if isinstance(body, kind) and body.partition == self.names[partition]:
-                return message
-        return None
-
     def question_about(self, request: Request) -> NetworkMessage[Request] | None:
         """What the node that has a request asks the coordinator about it, if that has not arrived yet."""
         asking = self.brokers.nodes[request.node]
