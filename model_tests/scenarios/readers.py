@@ -1,9 +1,10 @@
 """Atomic writing is not atomic reading: what a consumer may miss of a committed transaction."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Final
 
-from model_tests.scenarios.log_stage import LOG, LogStage, OfLog
+from model_tests.scenarios.disk_stage import DiskStage, OfDisk
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage, partition_name
 from reference.client.consumer import Consumer, ends_aborted
@@ -11,7 +12,7 @@ from reference.log.config import LogConfig
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult
 from reference.log.record import Record
 from reference.log.txn_index import AbortedTxn
-from spec.vocabulary import ProducerId, Timestamp
+from spec.vocabulary import ProducerId
 
 
 def kept_by_one_range(result: FetchResult) -> Iterator[Record]:
@@ -195,21 +196,23 @@ def partial_subscription(stage: TransactionStage) -> Facts:
     items=(14,),
     story="""In a compacted topic only the newest record of each key stays. The first transaction has written k1 and
     k2, a later one k1 again. A reader that comes after the cleaner finds of the first transaction only k2.""",
-    setting=OfLog(LogConfig(compacts=True)),
+    setting=OfDisk(config=LogConfig(compacts=True)),
     expected={"before": ["a", "b", "c"], "after": ["b", "c"]},
 )
-def compaction(stage: LogStage) -> Facts:
+def compaction(stage: DiskStage) -> Facts:
     """Two transactions, and a pass of the cleaner."""
-    with stage.on_disk() as log:
-        stage.write(log, k1="a", k2="b")
-        stage.commit(log)
-        stage.write(log, k1="c")
-        stage.commit(log)
-        before = stage.read(log)
-        stage.roll(log)
-        log.clean(stage.now)
-        stage.story.remark(LOG, "is compacted")
-        return {"before": before, "after": stage.read(log)}
+    with closing(stage):
+        with stage.story.offstage():
+            producer = stage.start(ID)
+        stage.begin(producer)
+        stage.write(producer, k1="a", k2="b")
+        stage.end(producer)
+        stage.begin(producer)
+        stage.write(producer, k1="c")
+        stage.end(producer)
+        before = stage.reads()
+        stage.clean()
+        return {"before": before, "after": stage.reads()}
 
 
 @scenario(
@@ -218,21 +221,23 @@ def compaction(stage: LogStage) -> Facts:
     items=(14, 24),
     story="""Retention deletes whole segments, and does not care about transactions. The records of one transaction
     are in two segments; when the first one goes, a reader that begins at the log start finds the second half only.""",
-    setting=OfLog(LogConfig(retention_ms=RETENTION_MS)),
+    setting=OfDisk(config=LogConfig(retention_ms=RETENTION_MS)),
     expected={"before": ["a", "b"], "after": ["b"], "log start": 1},
 )
-def deleted_segments(stage: LogStage) -> Facts:
+def deleted_segments(stage: DiskStage) -> Facts:
     """A segment ends in the middle of a transaction, and gets too old."""
-    with stage.on_disk() as log:
-        stage.write(log, k1="a")
-        stage.roll(log)
-        stage.wait(RETENTION_MS)
-        stage.write(log, k2="b")
-        stage.commit(log)
-        before = stage.read(log)
-        log.retain(Timestamp(stage.now + 1))
-        stage.story.remark(LOG, "deletes the first segment (retention.ms)")
-        return {"before": before, "after": stage.read(log), "log start": int(log.log_start)}
+    with closing(stage):
+        with stage.story.offstage():
+            producer = stage.start(ID)
+        stage.begin(producer)
+        stage.write(producer, k1="a")
+        stage.roll()
+        stage.clock.advance(RETENTION_MS)
+        stage.write(producer, k2="b")
+        stage.end(producer)
+        before = stage.reads()
+        stage.retain(1)
+        return {"before": before, "after": stage.reads(), "log start": int(stage.partition.log_start)}
 
 
 def committed(stage: TransactionStage, **values: str) -> None:

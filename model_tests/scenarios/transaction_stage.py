@@ -16,6 +16,7 @@ from reference.recording.recorder import FATE, Fate
 from reference.world.coordinator_rows import VERIFY_PARTITIONS
 from reference.world.instances import ApplicationRun
 from reference.world.messages import CoordinatorCall, Request, Verify, WriteMarker
+from reference.world.node import Storage
 from reference.world.replica_rows import TOPIC
 from reference.world.settling import PAUSE_MS, busy, living, send_all
 from reference.world.transaction_shape import TransactionShape
@@ -78,9 +79,9 @@ class TransactionStory(Story):
 class TransactionScene(TransactionWorld):
     """A world of transactions that is recorded to be drawn; node 0 coordinates everything."""
 
-    def __init__(self, profile: Profile, shape: TransactionShape) -> None:
-        """No application has started."""
-        super().__init__(profile, shape)
+    def __init__(self, profile: Profile, shape: TransactionShape, storage: Storage | None = None) -> None:
+        """No application has started; the data of nodes is in memory if no storage is given."""
+        super().__init__(profile, shape, storage=storage)
         self.story = TransactionStory(self.recorder)
 
     @property

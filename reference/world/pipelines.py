@@ -21,6 +21,7 @@ from reference.network import NetworkMessage
 from reference.recording.recorder import Fate
 from reference.world.group_requests import FromMember, GroupRequests, ToMember
 from reference.world.instances import ApplicationRun
+from reference.world.node import Storage
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from reference.world.worker import Order, SourceRun, WorkerPhase, WorkerRun
@@ -48,9 +49,16 @@ class PipelineWorld(TransactionWorld):
         made_of: the word that each record of the output was made of, by the record's value.
     """
 
-    def __init__(self, profile: Profile = NEWEST, shape: TransactionShape | None = None, trace: int = 0) -> None:
-        """A world without workers."""
-        super().__init__(profile, replace(shape or TransactionShape(), topics=(WORDS, COUNTS)), trace)
+    def __init__(
+        self,
+        profile: Profile = NEWEST,
+        shape: TransactionShape | None = None,
+        trace: int = 0,
+        *,
+        storage: Storage | None = None,
+    ) -> None:
+        """A world without workers; the rest as of every world of transactions."""
+        super().__init__(profile, replace(shape or TransactionShape(), topics=(WORDS, COUNTS)), trace, storage=storage)
         self.inputs = tuple(TopicPartition(WORDS, number) for number in range(self.shape.partitions))
         self.outputs = tuple(TopicPartition(COUNTS, number) for number in range(self.shape.partitions))
         self.group_requests = GroupRequests(self.brokers, self.shape.ordered)
