@@ -1,20 +1,26 @@
 """Where a partition on disk plays: what its broker does to the files, beside applications and readers."""
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.scenarios.transaction_stage import T0, TransactionStage, partition_name
+from model_tests.scenarios.transaction_stage import PLAIN, T0, TransactionStage, partition_name
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
+from reference.log import file_names
 from reference.log.config import DEFAULT, LogConfig
+from reference.log.damage import RepairKind
 from reference.log.disk_partition import DiskPartition
+from reference.log.reader import Placed
 from reference.replication.replicated import ReplicatedPartition
 from reference.world.instances import ApplicationRun
+from reference.world.messages import Request
 from reference.world.node import Storage
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import NEWEST, Profile
+from spec.vocabulary import ErrorCode, Timestamp
 
 ALONE: Final = TransactionShape(nodes=1, partitions=1)
 
@@ -43,6 +49,16 @@ def setting_in_words(name: str, value: int) -> str:
     return "cleanup.policy=compact" if name == "compacts" else f"{name.replace('_', '.')}={value}"
 
 
+class KilledPartition(DiskPartition):
+    """A replica whose broker is killed where others are stopped."""
+
+    def restart(self, now: Timestamp) -> None:
+        """Come back from the directory as it is; what was flushed with the last roll needs no check."""
+        flushed = self.disk.active.base_offset
+        self.crash()
+        self._open(self.disk.directory, now, clean=False, log_start=0, recovery_point=flushed)
+
+
 class DirectoryStorage(Storage):
     """Data partitions of one replica, each in a folder of a temporary directory.
 
@@ -60,7 +76,7 @@ class DirectoryStorage(Storage):
     def partition(self, name: TopicPartition, replicas: int, expiration_ms: int) -> ReplicatedPartition:
         """A data partition in a folder of its own."""
         folder = Path(self._directory.name) / partition_name(name)
-        self.opened[name] = DiskPartition(folder, self.profile, self._config, expiration_ms=expiration_ms)
+        self.opened[name] = KilledPartition(folder, self.profile, self._config, expiration_ms=expiration_ms)
         return ReplicatedPartition(self.profile, replicas, expiration_ms, [self.opened[name]])
 
     def close(self) -> None:
@@ -75,6 +91,8 @@ class DiskStage(TransactionStage):
 
     Attributes:
         partition: the only one.
+        writer: an idempotent producer.
+        sent: what it has sent of each record.
     """
 
     def __init__(self, profile: Profile, config: LogConfig) -> None:
@@ -82,6 +100,9 @@ class DiskStage(TransactionStage):
         self._storage = DirectoryStorage(profile, config)
         super().__init__(profile, ALONE, self._storage)
         self.partition = self._storage.opened[T0]
+        self.writer = self.plain.start()
+        self.story.participants[self.writer.client] = PLAIN
+        self.sent: dict[str, Request] = {}
 
     def close(self) -> None:
         """The directory goes."""
@@ -98,10 +119,30 @@ class DiskStage(TransactionStage):
             self.story.records[instance.client, sent.first_record] = f"{key} = {name}"
         self.settle()
 
+    def produce(self, *names: str, answered: bool = True) -> None:
+        """Records, each a batch of its own, are sent; they arrive one by one, and the answers arrive or are lost."""
+        if self.writer.producer.needs_producer_id:
+            with self.story.offstage():
+                self.plain.ask_for_id(self.writer)
+        for name in names:
+            sent = self.plain.send(self.writer, T0)
+            self.story.call(sent.batch.values[0], name)
+            self.sent[name] = self.plain.produce(self.writer, T0)
+        for name in names:
+            self.round_trip(self.sent[name], answered=answered)
+
+    def retry(self, name: str) -> str:
+        """The batch of a record is sent again as it was; what the broker answers."""
+        sent = self.sent[name]
+        self.round_trip(self.wires.send(sent.sender, sent.node, sent.body))
+        answer = self.recorder.rows[-1]
+        error = ErrorCode(int(answer["error"]))
+        return f"offset {answer['first_offset']}" if error is ErrorCode.NONE else error.name
+
     def roll(self) -> None:
         """A new segment begins, and a snapshot is taken."""
         self.partition.roll()
-        self._remark("begins a new segment")
+        self._remark(f"begins a new segment, and takes a snapshot: {self.snapshots[-1]}")
 
     def retain(self, milliseconds: int) -> None:
         """So much time passes, and retention does its work."""
@@ -117,10 +158,55 @@ class DiskStage(TransactionStage):
         self.partition.clean(self.clock.now)
         self._remark("is compacted")
 
+    def damage_snapshot(self) -> None:
+        """The newest snapshot loses its last byte."""
+        path = self.partition.disk.directory / self.snapshots[-1]
+        path.write_bytes(path.read_bytes()[:-1])
+        self._remark(f"{path.name} is damaged")
+
+    def kill(self) -> None:
+        """The broker is killed, and starts again."""
+        self._remark("its broker is killed, and starts again")
+        self.broker_restarts(0)
+        for repair in self.partition.repairs:
+            self._remark(f"{repair.kind} of {repair.file}: {repair.detail}")
+        kept = (batch for entry in self.partition.state.producers.values() for batch in entry.batches)
+        known = ", ".join(f"sequence {batch.last_sequence}" for batch in kept)
+        self._remark(f"knows of the producer: {known or 'nothing'}")
+
+    def look_up(self, offset: int) -> dict[str, str | int]:
+        """How a fetch finds its offset: the segment, where its index says to begin, and what is read from there on."""
+        segment = next(each for each in reversed(self.partition.disk.segments) if each.base_offset <= offset)
+        entry = segment.index.entry_before(offset)
+        begin = 0 if entry is None else entry.position
+        scanned = (found.batch for found in segment.found_from(begin) if isinstance(found, Placed))
+        passed = sum(1 for _ in takewhile(lambda batch: batch.last_offset < offset, scanned))
+        name = segment.path(file_names.LOG).name
+        how = f"opens {name}, at byte {begin} by its index; passes over {passed} batch"
+        self._remark(f"looks for offset {offset}: {how}")
+        return {"segment": name, "scan begins at byte": begin, "batches passed over": passed}
+
     def _remark(self, text: str) -> None:
         self.story.remark(partition_name(T0), text)
 
     # --- what a scenario sees -----------------------------------------------------------------------------------
+
+    @property
+    def snapshots(self) -> list[str]:
+        """Names of the snapshots in the directory."""
+        return self._files(file_names.SNAPSHOT)
+
+    @property
+    def segments(self) -> list[str]:
+        """Names of the segments in the directory."""
+        return self._files(file_names.LOG)
+
+    def _files(self, suffix: str) -> list[str]:
+        return [path.name for path in file_names.files_of(self.partition.disk.directory, suffix).values()]
+
+    def repaired(self, kind: RepairKind) -> list[str]:
+        """What the last start had to do of that kind: the files, by name."""
+        return [repair.file for repair in self.partition.repairs if repair.kind == kind]
 
     def reads(self) -> list[str]:
         """What a new read_committed consumer receives from the log start on; a fetch is answered from one segment."""

@@ -31,7 +31,7 @@ PLAIN: Final = "producer without transactions"
 READERS: Final = ("reader", "another reader")
 
 GROUP_APIS: Final = (Api.TXN_OFFSET_COMMIT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
-PARTITION_APIS: Final = ("ConsumerFetch", "ConsumerFetchAborted", "ProducerStateExpiry")
+PARTITION_APIS: Final = ("ConsumerFetch", "ConsumerFetchAborted", "ProducerStateExpiry", "BrokerRestart")
 VERIFIES: Final = (Api.ADD_PARTITIONS_TO_TXN, VERIFY_PARTITIONS)
 """What group coordinators answer, what partitions answer or do, and what partitions ask transaction coordinators."""
 
@@ -140,11 +140,14 @@ class TransactionStage(TransactionScene):
         sent = self.plain.send(application, partition)
         self.story.call(sent.batch.values[0], name)
         self.story.participants[application.client] = PLAIN
-        request = self.plain.produce(application, partition)
+        self.round_trip(self.plain.produce(application, partition))
+
+    def round_trip(self, request: Request, *, answered: bool = True) -> None:
+        """A request arrives, and its answer arrives or is lost."""
         self.deliver(lambda each: each is request)
         for message in tuple(self.wires.replies.in_transit):
             if message.payload.request is request:
-                self.sender_receives(message)
+                (self.sender_receives if answered else self.reply_is_lost)(message)
 
     @contextmanager
     def delayed(self) -> Iterator[None]:
