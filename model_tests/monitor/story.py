@@ -2,32 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import Final
 
 from model_tests.monitor.drawing import Captions, unnamed
 from model_tests.traces.schema import Row
-from reference.errors import Refusal
 from reference.log.batch import RecordBatch
-from reference.log.partition import AppendResult, Partition
-from reference.log.producer_entry import NO_GUARD
 from reference.log.record import Record
-from reference.recording.recorder import (
-    FATE,
-    Fate,
-    Recorder,
-    Value,
-    batch_columns,
-    observe,
-    reply_columns,
-    verification_columns,
-)
+from reference.recording.recorder import FATE, Fate, Recorder
 from reference.recording.trace import STATE
-from reference.world.history import ALL, origin_of
-from reference.world.replica_rows import TOPIC
-from spec.vocabulary import Api, ErrorCode, Origin, Timestamp
-
-Columns: TypeAlias = dict[str, Value]
-"""Some columns of a step."""
+from reference.world.history import origin_of
+from spec.vocabulary import Api
 
 RESULTS: Final = ("ClientFetched", "ClientSendFailed", "ClientCrash")
 """Of the rows of clients those that no row of a node says too."""
@@ -94,41 +78,6 @@ class Story:
         """A participant's own act or state."""
         self._recorder.annotate(Fate.REMARK, text, {"node": at})
 
-    def append(
-        self,
-        where: Columns,
-        partition: Partition,
-        batch: RecordBatch,
-        guard: int = NO_GUARD,
-        answer: Fate | None = None,
-    ) -> AppendResult:
-        """Append a batch at a broker of no world, and record the step.
-
-        Args:
-            where: client and node, whose records they are, and what else the step is about.
-            partition: of the broker.
-            batch: that the client has sent.
-            guard: of its verification.
-            answer: what becomes of the answer; None where that is no part of the run.
-
-        Raises:
-            Refusal: the batch is not appended.
-        """
-        before = observe(partition, batch.producer_id)
-        sent = _produced(where, batch) | verification_columns(before.verification, guard)
-        try:
-            found = partition.append(batch, guard=guard)
-        except Refusal as refusal:
-            sent |= reply_columns(refusal.code)
-            raise
-        else:
-            sent |= reply_columns(ErrorCode.NONE, found.first_offset, found.last_offset, found.duplicate)
-            return found
-        finally:
-            self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
-            if answer is not None:
-                self._recorder.annotate(answer, Api.PRODUCE, sent)
-
     def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
         """A message in words, of which no step is recorded.
 
@@ -149,12 +98,6 @@ class Story:
     def names_in(self, batches: Iterable[RecordBatch]) -> list[str]:
         """What the story calls the records of batches; markers have none."""
         return [self.name_of(record) for batch in batches if not batch.is_control for record in batch.records()]
-
-
-def _produced(where: Columns, batch: RecordBatch) -> Columns:
-    """Produce of one batch, to the first partition where nothing else is said."""
-    sent: Columns = {"topic": TOPIC, "partition": 0, "acks": ALL, "batch_count": 1, **batch_columns(batch)}
-    return sent | {"origin": int(Origin.CLIENT), **where}
 
 
 def _is_drawn(row: Row) -> bool:
