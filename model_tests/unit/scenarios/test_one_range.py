@@ -29,7 +29,8 @@ def answer(batches: Iterable[RecordBatch], *aborted: tuple[int, int, int]) -> Fe
 
 def both(result: FetchResult) -> tuple[list[bytes | None], list[bytes | None]]:
     """What Kafka's consumer returns, and what the other one does."""
-    return [record.value for _, record in delivered(result, 0)], [record.value for record in kept_by_one_range(result)]
+    kept = kept_by_one_range(result)
+    return [record.value for _, record in delivered(result, 0)], [record.value for _, record in kept]
 
 
 def test_one_aborted_transaction_is_filtered_by_both() -> None:
