@@ -4,8 +4,9 @@ A run that is recorded with annotations shows its messages: a request where it a
 arrives. Of other traces, a file or a replay, a step has both on one arrow.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
@@ -41,7 +42,7 @@ def node_of(row: Row) -> str:
 
 
 def unnamed(_: Row) -> str:
-    """Nothing: transactions are not named."""
+    """Nothing: neither records nor transactions are named."""
     return ""
 
 
@@ -52,14 +53,14 @@ class Captions:
     Attributes:
         client: the participant that asks in a step.
         node: the participant that handles it.
-        records: names of records, by their writer and their number among all that it made.
+        records: the records of its client that a step is about.
         order: participants from left to right, all of them; if empty, clients stand before nodes.
         transaction: the transaction that a request belongs to.
     """
 
     client: Callable[[Row], str] = client_of
     node: Callable[[Row], str] = node_of
-    records: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    records: Callable[[Row], str] = unnamed
     order: tuple[str, ...] = ()
     transaction: Callable[[Row], str] = unnamed
 
@@ -90,9 +91,9 @@ class _Drawing:
         self.shows_messages = any(FATE in row for row in rows)
         self._rows = rows
         self._captions = captions
-        self._handled: set[tuple[str, int]] = set()
+        self._handled: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         self._given_up: set[tuple[str, int]] = set()
-        self._waiting: set[tuple[str, int]] = set()
+        self._waiting: set[tuple[tuple[str, int], str]] = set()
         self._in_logs: dict[tuple[str, int, int], str] = {}
 
     def order(self) -> tuple[str, ...]:
@@ -106,12 +107,13 @@ class _Drawing:
     def steps(self) -> tuple[tuple[Event, ...], ...]:
         """The events of each step, which may have several rows.
 
-        Where messages are shown, an answer that comes at once belongs to its request.
+        Where messages are shown, the partitions of a request are one step, and so is an answer that comes at once.
         """
         steps: list[tuple[Event, ...]] = []
         for number, row in enumerate(self._rows):
+            continues = number and self._continues(self._rows[number - 1], row)
             drawn = tuple(self._events(row))
-            if number and self._continues(self._rows[number - 1], row):
+            if continues:
                 steps[-1] += drawn
             else:
                 steps.append(drawn)
@@ -122,9 +124,12 @@ class _Drawing:
             return False
         if row["step"] == before["step"]:
             return True
+        sending = _sending(row)
         if row.get(FATE) in _ANSWERS:
-            known = row["message"] < 0 or (row["client"], row["message"]) in self._handled
+            known = row["message"] < 0 or sending in self._handled
             return bool(known and (before["client"], before["node"]) == (row["client"], row["node"]))
+        if sending == _sending(before) and sending in self._handled:
+            return _partition(row) not in self._handled[sending]
         return bool(row["api"] == "ClientFetched" and row["client"] == before["client"])
 
     def _events(self, row: Row) -> Iterator[Event]:
@@ -137,25 +142,25 @@ class _Drawing:
             case Fate.SENT:
                 yield Note(client, f"sends {self._request(row)}")
             case Fate.ARRIVED:
-                self._waiting.add((row["client"], row["message"]))
+                self._waiting.add((_sending(row), _partition(row)))
                 yield DrawnMessage(client, node, self._request(row), self._mark(row))
             case Fate.GIVEN_UP:
-                self._given_up.add((row["client"], row["message"]))
+                self._given_up.add(_sending(row))
                 yield Note(client, f"waits no longer for the answer to {self._request(row)}")
             case Fate.LOST:
                 yield DrawnMessage(client, node, self._request(row), Mark.LOST)
             case Fate.SAID | Fate.REFUSED as fate:
                 yield DrawnMessage(client, node, row["api"], Mark.REFUSED if fate == Fate.REFUSED else Mark.PLAIN)
             case fate:
-                if row["message"] >= 0 and (row["client"], row["message"]) not in self._handled:
+                if row["message"] >= 0 and _sending(row) not in self._handled:
                     yield DrawnMessage(client, node, self._request(row))  # its node left no step
-                refused = Mark.REFUSED if row["error"] > 0 else Mark.PLAIN
-                yield DrawnMessage(node, client, answer_text(row), Mark.LOST if fate == Fate.ANSWER_LOST else refused)
+                refused = Mark.REFUSED if row["error"] != ErrorCode.NONE else Mark.PLAIN
+                yield DrawnMessage(node, client, self._answer(row), Mark.LOST if fate == Fate.ANSWER_LOST else refused)
 
     def _step(self, row: Row, client: str, node: str) -> Iterator[Event]:
-        text, state, sending = self._request(row), left(row), (row["client"], row["message"])
-        between = client and node and client != node and sending not in self._waiting
-        self._waiting.discard(sending)
+        text, state, part = self._request(row), left(row), (_sending(row), _partition(row))
+        between = client and node and client != node and part not in self._waiting
+        self._waiting.discard(part)
         mark = self._mark(row)
         if between and self.shows_messages and row["message"] >= 0:
             yield DrawnMessage(client, node, text, mark)
@@ -170,21 +175,25 @@ class _Drawing:
 
     def _mark(self, row: Row) -> Mark:
         """Whether the same sending was handled before, or comes when nobody waits for its answer any more."""
-        sending = row["client"], row["message"]
-        again, late = sending in self._handled, sending in self._given_up
-        if row["message"] >= 0:
-            self._handled.add(sending)
+        if row["message"] < 0:
+            return Mark.PLAIN
+        sending, partition = _sending(row), _partition(row)
+        again, late = partition in self._handled[sending], sending in self._given_up
+        self._handled[sending].add(partition)
         return Mark.AGAIN if again else Mark.LATE if late else Mark.PLAIN
 
     def _request(self, row: Row) -> str:
         return _words(row["api"], request_text(row, self._records(row)), self._captions.transaction(row))
 
+    def _answer(self, row: Row) -> str:
+        """The answer, with its partition where the request was about several."""
+        several = len(self._handled.get(_sending(row), ())) > 1
+        return _words(_partition(row) if several else "", answer_text(row))
+
     def _records(self, row: Row) -> str:
         """Names of the records that a step is about: those of their writer, or those at the same place in the log."""
         place = (row["topic"], row["partition"], row["first_offset"])
-        numbers = range(row["first_record"], row["first_record"] + max(1, row["record_count"]))
-        found = [self._captions.records.get((row["writer"], number), "") for number in numbers]
-        named = ", ".join(filter(None, found))
+        named = self._captions.records(row)
         if row["api"] == "ReplicaFetch":
             named = self._in_logs.get(place, "")
         elif row["appended"]:
@@ -260,6 +269,11 @@ def _replicas(row: Row) -> str:
             return f"controller epoch {row['controller_epoch_after']}"
         case _:
             return broker
+
+
+def _sending(row: Row) -> tuple[str, int]:
+    """Which request of which client it is, whatever its partition."""
+    return row["client"], row["message"]
 
 
 def _partition(row: Row) -> str:

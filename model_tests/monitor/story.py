@@ -11,6 +11,7 @@ from reference.log.record import Record
 from reference.recording.recorder import FATE, Fate, Recorder
 from reference.recording.trace import STATE
 from reference.world.history import origin_of
+from reference.world.node import BLOCKS
 from spec.vocabulary import Api
 
 RESULTS: Final = ("ClientFetched", "ClientSendFailed", "ClientCrash")
@@ -27,7 +28,7 @@ class Story:
         names: what the story calls the values of records.
         records: what it calls records, by their writer and their number among all that it made.
         participants: what it calls clients and nodes, by their names in rows.
-        hidden: requests that are not drawn.
+        hidden: requests and participants that are not drawn, by their names in rows.
         transaction: what it calls the transaction of a request.
     """
 
@@ -37,7 +38,7 @@ class Story:
         self.names: dict[bytes, str] = {}
         self.records: dict[tuple[str, int], str] = {}
         self.participants = dict(participants or {})
-        self.hidden: set[str] = {Api.FIND_COORDINATOR}
+        self.hidden: set[str] = {Api.FIND_COORDINATOR, BLOCKS}
         self.transaction: Callable[[Row], str] = unnamed
         self._recorder = recorder
         self._begun = len(recorder.rows)
@@ -46,11 +47,12 @@ class Story:
     def rows(self) -> list[Row]:
         """The steps to draw: messages, what changes something, and annotations."""
         rows = self._recorder.rows[self._begun :]
-        return [row for row in rows if row["api"] not in self.hidden and (FATE in row or _is_drawn(row))]
+        shown = (row for row in rows if self.hidden.isdisjoint((row["api"], row["client"], row["node"])))
+        return [row for row in shown if FATE in row or _is_drawn(row)]
 
     def captions(self, order: Iterable[str]) -> Captions:
         """What the drawing calls things, and the participants from left to right."""
-        return Captions(self.client, self.node, self.records, tuple(order), self.transaction)
+        return Captions(self.client, self.node, self.records_of, tuple(order), self.transaction)
 
     def call(self, value: bytes, name: str) -> None:
         """Name a record of a world, whose value says who made it."""
@@ -64,6 +66,11 @@ class Story:
     def node(self, row: Row) -> str:
         """Who handles it."""
         return self.participants.get(str(row["node"]), str(row["node"]))
+
+    def records_of(self, row: Row) -> str:
+        """The records of its client that a step is about."""
+        numbers = range(row["first_record"], row["first_record"] + max(1, row["record_count"]))
+        return ", ".join(filter(None, (self.records.get((row["writer"], number), "") for number in numbers)))
 
     @contextmanager
     def offstage(self) -> Iterator[None]:

@@ -1,26 +1,26 @@
 """Producer ids: every broker hands them out, from a block of its own. Brokers before 3.0 claim blocks in ZooKeeper."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from model_tests.monitor.story import Story
 from model_tests.scenarios.producer_stage import broker
 from model_tests.scenarios.scenario import Facts, scenario
-from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdManager
-from reference.errors import Refusal
-from reference.recording.recorder import Recorder
-from reference.world.authorization import Authorizer
+from reference.broker.ids import BlockRecord
+from reference.recording.recorder import FATE, Fate
+from reference.world.node import BLOCKS, Storage
+from reference.world.replica_rows import node_name
+from reference.world.transaction_shape import TransactionShape
+from reference.world.transaction_world import TransactionWorld
 from spec.versions import KAFKA_2_7
-from spec.vocabulary import PRODUCER_ID_BLOCK, Api, ErrorCode
+from spec.vocabulary import PRODUCER_ID_BLOCK, ErrorCode
 
 # --- the stage: two brokers, and the record of blocks that they share -------------------------------------------------
 
 
-BROKERS: Final = 2  # two are enough to want the same block
+BROKERS: Final = TransactionShape(nodes=2, topics=("orders", "audit"))
+"""Two are enough to want the same block."""
 RECORD: Final = "shared record"
-TOPICS: Final = ("orders", "audit")
-USER: Final = "User:worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,91 +43,42 @@ class OfIdentities:
         return IdentitiesStage(self.first)
 
 
-class RecordedBlocks(BlockAllocator):
-    """The shared record; what is read and written is recorded.
-
-    Attributes:
-        claimant: the broker that claims a block.
-        meanwhile: what happens between the next reading and its writing.
-        too_late: how many claims were refused.
-    """
-
-    def __init__(self, first: int, story: Story) -> None:
-        """No block is claimed."""
-        super().__init__(first)
-        self.claimant = broker(0)
-        self.meanwhile: Callable[[], object] | None = None
-        self.too_late = 0
-        self._story = story
-
-    def read(self) -> BlockRecord:
-        """A broker reads the record."""
-        found, meanwhile = super().read(), self.meanwhile
-        self._story.say(RECORD, self.claimant, f"version {found.version}: free from {found.first}")
-        if meanwhile is not None:
-            self.meanwhile = None
-            meanwhile()
-        return found
-
-    def write(self, read: BlockRecord, first: int) -> bool:
-        """A broker writes the record, if it is still the one that was read."""
-        granted = super().write(read, first)
-        self._story.say(self.claimant, RECORD, f"if version {read.version}: free from {first}")
-        self._story.say(RECORD, self.claimant, "written" if granted else "another version", refuses=not granted)
-        self.too_late += not granted
-        return granted
-
-
-class IdentitiesStage:
-    """Two brokers, the record, and a producer without transactional id at each.
-
-    Attributes:
-        record: that the brokers share.
-        authorizer: what the producers' user may do.
-    """
+class IdentitiesStage(TransactionWorld):
+    """Two brokers, the record, and a producer without transactional id at each."""
 
     def __init__(self, first: int) -> None:
         """No id has been handed out."""
-        self.story = Story(Recorder(0, KAFKA_2_7))
-        self.record = RecordedBlocks(first, self.story)
-        self.authorizer = Authorizer(TOPICS)
-        self._brokers = [ProducerIdManager(self.record, KAFKA_2_7) for _ in range(BROKERS)]
+        super().__init__(KAFKA_2_7, BROKERS, storage=Storage(KAFKA_2_7, first))
+        self.story = Story(self.recorder, {BLOCKS: RECORD})
+        self.story.hidden.discard(BLOCKS)
+        for node in range(BROKERS.nodes):
+            client = self.plain.start().client
+            self.story.participants |= {node_name(node): broker(node), client: f"producer at {broker(node)}"}
 
     @property
     def cast(self) -> tuple[str, ...]:
         """Producers outside, the record in the middle."""
         return f"producer at {broker(0)}", broker(0), RECORD, broker(1), f"producer at {broker(1)}"
 
-    @property
-    def known(self) -> BlockRecord:
-        """The record as it is; no participant reads it."""
-        with self.story.offstage():
-            return self.record.read()
-
     def request_id(self, node: int) -> str:
         """A producer asks a broker for an identity; the producer id, or the error."""
-        producer, before = f"producer at {broker(node)}", self.record.claimant
-        self.record.claimant = broker(node)
-        self.story.say(producer, broker(node), Api.INIT_PRODUCER_ID)
-        reported, error = self._answer(node)
-        text = f"producer id {reported}" if error is ErrorCode.NONE else reported
-        self.story.say(broker(node), producer, text, refuses=error is not ErrorCode.NONE)
-        self.record.claimant = before
-        return reported
+        error, identity = self.plain.ask_for_id(self.plain.all[node], node)
+        return str(identity.producer_id) if error is ErrorCode.NONE else error.name
 
-    def _answer(self, node: int) -> tuple[str, ErrorCode]:
-        denied = self.authorizer.check_producer_id(USER, None)
-        if denied is not ErrorCode.NONE:
-            return denied.name, denied
-        try:
-            return str(self._brokers[node].init_producer_id().producer_id), ErrorCode.NONE
-        except Refusal as refusal:
-            return refusal.code.name, refusal.code
-
-    def restarts(self, node: int) -> None:
+    def restart(self, node: int) -> None:
         """A broker restarts, and the rest of its block is lost."""
-        self.story.remark(broker(node), "restarts: the rest of its block is lost")
-        self._brokers[node].restart()
+        self.story.remark(node_name(node), "restarts: the rest of its block is lost")
+        self.broker_restarts(node)
+
+    @property
+    def record(self) -> BlockRecord:
+        """The shared record as it is; no participant reads it."""
+        return self.brokers.blocks.read()
+
+    @property
+    def too_late(self) -> int:
+        """How many claims were refused."""
+        return sum(row.get(FATE) == Fate.REFUSED for row in self.story.rows)
 
 
 # --- the scenarios ----------------------------------------------------------------------------------------------------
@@ -154,14 +105,14 @@ LAST_BLOCK = 2**63 - 1 - PRODUCER_ID_BLOCK  # the beginning of the last whole bl
 def block_race(stage: IdentitiesStage) -> Facts:
     """Broker 1 claims a block between the reading of broker 0 and its writing."""
     of_the_other: list[str] = []
-    stage.record.meanwhile = lambda: of_the_other.append(stage.request_id(1))
+    stage.claim_takes_long(0, lambda: of_the_other.append(stage.request_id(1)))
     of_the_first = [stage.request_id(0), stage.request_id(0)]
     of_the_other.append(stage.request_id(1))
     return {
         "ids of broker 0": of_the_first,
         "ids of broker 1": of_the_other,
-        "claims that came too late": stage.record.too_late,
-        "free in the end from": stage.known.first,
+        "claims that came too late": stage.too_late,
+        "free in the end from": stage.record.first,
     }
 
 
@@ -178,7 +129,7 @@ def block_race(stage: IdentitiesStage) -> Facts:
 def block_lost(stage: IdentitiesStage) -> Facts:
     """Broker 0 restarts after its first id."""
     given = [stage.request_id(0), stage.request_id(1)]
-    stage.restarts(0)
+    stage.restart(0)
     given += [stage.request_id(0), stage.request_id(1)]
     return {"handed out, in this order": given}
 
@@ -200,4 +151,4 @@ def block_lost(stage: IdentitiesStage) -> Facts:
 def ids_exhausted(stage: IdentitiesStage) -> Facts:
     """Broker 0 has the last block, broker 1 wants one."""
     first, refused, second = stage.request_id(0), stage.request_id(1), stage.request_id(0)
-    return {"broker 0": [first, second], "broker 1": refused, "the record is written": stage.known.version}
+    return {"broker 0": [first, second], "broker 1": refused, "the record is written": stage.record.version}

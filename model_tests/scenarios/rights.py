@@ -3,7 +3,7 @@
 from typing import Final
 
 from model_tests.scenarios.fencing import ID, standing
-from model_tests.scenarios.identities import TOPICS, USER, IdentitiesStage, OfIdentities
+from model_tests.scenarios.identities import IdentitiesStage, OfIdentities
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, OfTransactions, TransactionStage
 from reference.broker.transaction_metadata import TopicPartition
@@ -104,15 +104,15 @@ def right_to_a_topic(stage: TransactionStage) -> Facts:
 )
 def right_to_a_producer_id(stage: IdentitiesStage) -> Facts:
     """The same request with no right, with the one and with the other."""
-    rights = stage.authorizer
-    rights.deny(USER, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
-    for topic in TOPICS:
-        rights.deny(USER, AclOperation.WRITE, Resource.TOPIC, topic)
+    rights, user = stage.brokers.authorizer, stage.plain.all[0].principal
+    rights.deny(user, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
+    for topic in stage.shape.topics:
+        rights.deny(user, AclOperation.WRITE, Resource.TOPIC, topic)
     neither = stage.request_id(0)
-    rights.allow(USER, AclOperation.WRITE, Resource.TOPIC, TOPICS[0])
+    rights.allow(user, AclOperation.WRITE, Resource.TOPIC, topic)
     by_topic = stage.request_id(0)
-    rights.deny(USER, AclOperation.WRITE, Resource.TOPIC, TOPICS[0])
-    rights.allow(USER, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
+    rights.deny(user, AclOperation.WRITE, Resource.TOPIC, topic)
+    rights.allow(user, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
     return {
         "with neither": neither,
         "with Write on a topic": by_topic,

@@ -98,6 +98,12 @@ class IdempotentProducer:
         self._attempts = 0
         self._renumber: set[int] = set()
 
+    def add_partition(self) -> int:
+        """One partition more, to which nothing has been sent; its number."""
+        self.queues.append(PartitionQueue(self.queues[0].max_in_flight))
+        self._ordinals.append(0)
+        return len(self.queues) - 1
+
     # --- the application --------------------------------------------------------------------------------------
 
     def admit(self, partition: int) -> None:

@@ -104,7 +104,7 @@ class RecordProducer:
             queues: those of the topic's partitions, in their order; all of them unless it is said.
         """
         self.batches = batches
-        self.queues = range(len(batches.queues)) if queues is None else queues
+        self.queues = tuple(range(len(batches.queues)) if queues is None else queues)
         self.partitioner = partitioner
         self.accumulator = RecordAccumulator(batches, settings)
         self.sender = Sender(self.accumulator, leaders)
@@ -151,6 +151,11 @@ class RecordProducer:
     def _chosen(self, key: bytes | None) -> int:
         """The queue of the partition that the partitioner chooses."""
         return self.queues[self.partitioner.choose(key, self.layout)]
+
+    def add_partition(self) -> None:
+        """The topic has one partition more, whose leader is not known yet."""
+        self.queues = (*self.queues, self.batches.add_partition())
+        self.sender.leaders.append(None)
 
     def flush(self) -> None:
         """Have everything sent that was handed over so far."""

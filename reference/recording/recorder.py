@@ -80,7 +80,7 @@ class Recorder:
     Attributes:
         rows: the steps so far.
         clock: of the world, where nodes have clocks of their own.
-        observer: gets each step from now on.
+        observer: gets each step from now on, no annotations.
         keeps: whether the steps from now on are kept, or the observer alone has them.
         rename: changes the names in each step, where a name may come to mean something else.
         annotates: whether annotations are added too, as a run needs that is drawn.
@@ -151,7 +151,7 @@ class Recorder:
         self._steps += 1
         if self.keeps:
             self.rows.append(row)
-        if self.observer is not None:
+        if self.observer is not None and FATE not in row:
             self.observer(row)
         return row
 

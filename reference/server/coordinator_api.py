@@ -66,10 +66,9 @@ def init_producer_id(service: Service, call: ClientRequest) -> None:
         _ask(service, call, request, lambda answer: _identified(answer.error, answer.identity))
         return
     coordinator = service.world.brokers.nodes[call.node].transactions
-    error, given = handle_init_producer_id(coordinator, call.version, None, message.transaction_timeout_ms, identity)
-    if error is ErrorCode.NONE:
-        service.world.steps.identified(call.node, f"{INSTANCE}{call.connection}", given)
-    call.reply(_identified(error, given))
+    answer = handle_init_producer_id(coordinator, call.version, None, message.transaction_timeout_ms, identity)
+    service.world.steps.identified(call.node, f"{INSTANCE}{call.connection}", answer)
+    call.reply(_identified(*answer))
 
 
 def _identified(error: ErrorCode, identity: ProducerIdentity) -> Fields:

@@ -11,16 +11,18 @@ from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoor
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
 from reference.broker.ids import ProducerIdManager
 from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
-from reference.broker.transaction_api import OFFSETS_TOPIC
+from reference.broker.transaction_api import OFFSETS_TOPIC, IdentityAnswer, handle_init_producer_id
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.verification import AddPartitionsToTxnManager
 from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorType
+from reference.client.producer_settings import request_versions
 from reference.clock import Clock, NodeClock
+from reference.recording.recorder import Recorder
 from reference.replication.replicated import ReplicatedPartition
 from reference.world.authorization import Authorizer
 from reference.world.messages import Body, BrokerSender, Request, WriteMarker
-from reference.world.node import MarkerSender, Node, NodeTransactionLog, Storage
+from reference.world.node import MarkerSender, Node, NodeBlocks, NodeTransactionLog, Storage
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Timestamp
@@ -42,6 +44,7 @@ class Brokers:
         group_leaders: node that leads a partition of `__consumer_offsets`, by number.
         nodes: by number.
         storage: where their data is.
+        blocks: the record of the producer ids that are handed out, which all share.
         clock: of the world.
         clocks: of the nodes, by number.
         unavailable: data partitions that cannot be written to for now.
@@ -49,7 +52,13 @@ class Brokers:
     """
 
     def __init__(
-        self, profile: Profile, shape: TransactionShape, clock: Clock, send: Send, storage: Storage | None = None
+        self,
+        profile: Profile,
+        shape: TransactionShape,
+        clock: Clock,
+        send: Send,
+        recorder: Recorder,
+        storage: Storage | None = None,
     ) -> None:
         """Nodes of which none coordinates anything yet; their data is where `storage` says, in memory without one."""
         self.profile = profile
@@ -69,7 +78,8 @@ class Brokers:
             self.create_topic(topic, shape.partitions)
         self.send = send
         self.clocks = tuple(self._clock_of(node) for node in range(shape.nodes))
-        self._allocator = self.storage.allocator()
+        self.blocks = self.storage.allocator()
+        self._recorder = recorder
         self.nodes = [self._started(node) for node in range(shape.nodes)]
 
     def create_topic(self, topic: str, partitions: int) -> None:
@@ -105,7 +115,8 @@ class Brokers:
 
     def _started(self, number: int) -> Node:
         log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders, self.log_epochs)
-        producer_ids = ProducerIdManager(self._allocator, self.profile)
+        blocks = NodeBlocks(self.blocks, number, self._recorder)
+        producer_ids = ProducerIdManager(blocks, self.profile)
         markers = MarkerSender(lambda *marker: self._send_marker(number, *marker), self.is_led)
         clock = self.clocks[number]
         config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
@@ -113,7 +124,7 @@ class Brokers:
         transactions = TransactionCoordinator(self.profile, producer_ids, log, write, clock, config)
         group_config = GroupConfig(initial_delay_ms=self.shape.initial_delay_ms)
         groups = GroupCoordinator(self.profile, self.offsets, clock, group_config)
-        return Node(log, producer_ids, transactions, groups, markers, AddPartitionsToTxnManager(), {})
+        return Node(log, blocks, producer_ids, transactions, groups, markers, AddPartitionsToTxnManager(), {})
 
     def _write_marker(self, markers: MarkerSender, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
         """As `MarkerSender.write`; a partition whose topic is gone needs no marker, which None says."""
@@ -172,6 +183,14 @@ class Brokers:
         except NotCoordinator:
             return False
         return True
+
+    def new_producer_id(self, node: int, principal: str) -> IdentityAnswer:
+        """The answer of a node to InitProducerId without transactional id."""
+        denied = self.authorizer.check_producer_id(principal, None)
+        if denied is not ErrorCode.NONE:
+            return IdentityAnswer(denied)
+        version = request_versions(self.profile).init_producer_id
+        return handle_init_producer_id(self.nodes[node].transactions, version, None, timeout_ms=0)
 
     # --- coordinators come and go -----------------------------------------------------------------------------
 

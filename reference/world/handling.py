@@ -32,6 +32,7 @@ from reference.world.messages import (
     ClientSender,
     CoordinatorCall,
     MarkerAnswer,
+    Plain,
     Produce,
     Request,
     Response,
@@ -79,7 +80,13 @@ class Handling:
         return self.brokers.nodes[request.node]
 
     def _principal_of(self, request: Request) -> str:
-        return self._principal(request.sender.instance) if isinstance(request.sender, ClientSender) else ""
+        match request.sender:
+            case ClientSender(instance):
+                return self._principal(instance)
+            case Plain() as sender:
+                return f"User:{sender_name(sender)}"
+            case _:
+                return ""
 
     # --- what arrives -----------------------------------------------------------------------------------------
 

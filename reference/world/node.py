@@ -9,7 +9,7 @@ from typing import Final
 from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
-from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
+from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_api import (
     NO_IDENTITY,
@@ -34,8 +34,10 @@ from reference.client.coordinator_channel import (
 )
 from reference.errors import NotLeaderOrFollower, Refusal
 from reference.log.producer_entry import NO_GUARD
+from reference.recording.recorder import Fate, Recorder
 from reference.replication.replicated import ReplicatedPartition
 from reference.world.messages import Request, Verify
+from reference.world.replica_rows import node_name
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, LeaderEpoch, Sequence, Timestamp
 
@@ -83,6 +85,48 @@ class NodeTransactionLog(TransactionLog):
         if self.leaders.get(partition) != self.node:
             raise NotLeaderOrFollower(partition=partition, node=self.node)
         super().append(transactional_id, value, now)
+
+
+BLOCKS: Final = "producer-id-blocks"
+"""The record of the producer ids that are handed out, as annotations name it."""
+
+
+class NodeBlocks(BlockAllocator):
+    """One node's view of the shared record of producer ids; annotations say what it reads and writes there.
+
+    Attributes:
+        meanwhile: what happens between its next reading and the writing; nothing without one.
+    """
+
+    __slots__ = ("_node", "_recorder", "_shared", "meanwhile")
+
+    def __init__(self, shared: BlockAllocator, node: int, recorder: Recorder) -> None:
+        """The view of a node that has claimed nothing."""
+        super().__init__()
+        self.meanwhile: Callable[[], object] | None = None
+        self._shared = shared
+        self._node = node_name(node)
+        self._recorder = recorder
+
+    def read(self) -> BlockRecord:
+        """The shared record as it is now."""
+        found = self._shared.read()
+        self._is_answered(Fate.SAID, f"version {found.version}: free from {found.first}")
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return found
+
+    def write(self, read: BlockRecord, first: int) -> bool:
+        """Write the shared record if it is still the one that was read; whether it was."""
+        requested = f"if version {read.version}: free from {first}"
+        self._recorder.annotate(Fate.SAID, requested, {"client": self._node, "node": BLOCKS})
+        written = self._shared.write(read, first)
+        self._is_answered(*((Fate.SAID, "written") if written else (Fate.REFUSED, "another version")))
+        return written
+
+    def _is_answered(self, fate: Fate, answer: str) -> None:
+        self._recorder.annotate(fate, answer, {"client": BLOCKS, "node": self._node})
 
 
 Destination = tuple[TopicPartition, TxnMarker]
@@ -159,6 +203,7 @@ class Node:
 
     Attributes:
         log: its view of `__transaction_state`.
+        blocks: its view of the record of producer ids.
         producer_ids: its part of the producer ids.
         transactions: its transaction coordinator.
         groups: its group coordinator.
@@ -168,6 +213,7 @@ class Node:
     """
 
     log: NodeTransactionLog
+    blocks: NodeBlocks
     producer_ids: ProducerIdManager
     transactions: TransactionCoordinator
     groups: GroupCoordinator
@@ -258,9 +304,10 @@ def offset_commit(request: TxnOffsetCommit) -> TxnOffsetCommitRequest:
 class Storage:
     """Logs in memory, all empty: a node that starts with them knows nothing of earlier runs."""
 
-    def __init__(self, profile: Profile) -> None:
-        """Logs of nodes of that release."""
+    def __init__(self, profile: Profile, first_producer_id: int = 0) -> None:
+        """Logs of nodes of that release; producer ids below the first one have been handed out."""
         self.profile = profile
+        self._first_producer_id = first_producer_id
 
     def partition(self, name: TopicPartition, replicas: int, expiration_ms: int) -> ReplicatedPartition:
         """A data partition with so many replicas, which forgets silent producers after so many milliseconds."""
@@ -276,7 +323,7 @@ class Storage:
 
     def allocator(self) -> BlockAllocator:
         """The record of the producer ids that are handed out."""
-        return BlockAllocator()
+        return BlockAllocator(self._first_producer_id)
 
     def coordinator_epochs(self) -> dict[int, int]:
         """The latest leader epoch of each partition of `__transaction_state` that has had a leader."""

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from reference.broker.transaction_api import IdentityAnswer
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.producer import AttemptReply, IdempotentProducer
 from reference.client.producer_settings import request_versions
 from reference.client.record_producer import PlainProducer
 from reference.clock import Clock
+from reference.recording.recorder import Fate, Row
 from reference.world.applications import STALE_LEADER
 from reference.world.brokers import Brokers
 from reference.world.history import (
@@ -23,10 +25,11 @@ from reference.world.history import (
     values_of,
 )
 from reference.world.messages import Plain, Produce, Request, Response, Wires
+from reference.world.replica_rows import node_name
 from reference.world.steps import TraceSteps
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +55,11 @@ class PlainApplication:
     def client(self) -> str:
         """Its name in rows."""
         return f"{PRODUCER}{self.number}"
+
+    @property
+    def principal(self) -> str:
+        """The name under which it is authorized."""
+        return f"User:{self.client}"
 
 
 class PlainApplications:
@@ -123,11 +131,15 @@ class PlainApplications:
 
     # --- producers --------------------------------------------------------------------------------------------
 
-    def ask_for_id(self, application: PlainApplication, node: int = 0) -> None:
-        """A producer without producer id asks any node for one, and has it at once."""
-        identity = self._brokers.nodes[node].producer_ids.init_producer_id()
-        application.producer.identified(identity)
-        self._steps.identified(node, application.client, identity)
+    def ask_for_id(self, application: PlainApplication, node: int = 0) -> IdentityAnswer:
+        """A producer asks any node for a producer id, and is answered at once."""
+        requested: Row = {"node": node_name(node), "client": application.client}
+        self._steps.recorder.annotate(Fate.ARRIVED, Api.INIT_PRODUCER_ID, requested)
+        answer = self._brokers.new_producer_id(node, application.principal)
+        self._steps.identified(node, application.client, answer)
+        if answer.error is ErrorCode.NONE:
+            application.producer.identified(answer.identity)
+        return answer
 
     def sendable(self) -> Iterator[tuple[PlainApplication, TopicPartition]]:
         """The partitions for which some producer can send a batch now."""

@@ -5,23 +5,28 @@ tail is lost, and no answer comes back.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.produce import ProduceRequest, handle_produce
 from reference.client.accumulator import SentRecord
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.partitioners import ByKey, Partitioner, RoundRobin
-from reference.client.producer import AttemptReply, IdempotentProducer
+from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import PlainProducer, RecordProducer
 from reference.client.sender import ProduceCall
 from reference.clock import Clock
-from reference.log.batch import RecordBatch
 from reference.network import Network, NetworkMessage
+from reference.recording.recorder import Fate, Recorder, Row, batch_columns, observe, reply_columns
 from reference.replication.replicated import ReplicatedPartition
+from reference.world.history import ALL, producer_name
+from reference.world.replica_rows import TOPIC, ReplicasBefore, follow, node_name, record_fault
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import NO_OFFSET, ErrorCode
+from spec.vocabulary import NO_OFFSET, Api, ErrorCode, Origin
+
+PRODUCER: Final = producer_name(0)
+"""The only producer, as rows name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,12 @@ class SendingWorld:
     """The world.
 
     Attributes:
-        partitions: by number.
+        partitions: of the topic, by number.
         producer: takes records.
         requests: under way to nodes; the channel is the node.
         replies: under way back.
         parked: answers that wait for replication.
+        recorder: the steps so far: a row for each batch of a Produce.
     """
 
     def __init__(
@@ -77,6 +83,7 @@ class SendingWorld:
         self.profile = profile
         self.shape = shape or SendingShape()
         self.clock = Clock()
+        self.recorder = Recorder(0, profile)
         self.partitions = [ReplicatedPartition(profile, self.shape.nodes) for _ in range(self.shape.partitions)]
         self.requests: Network[ProduceCall] = Network()
         self.replies: Network[Answered] = Network()
@@ -120,10 +127,21 @@ class SendingWorld:
     def producer_receives(self, message: NetworkMessage[Answered]) -> None:
         """An answer reaches the producer."""
         call, replies = self.replies.deliver(message)
+        if self.recorder.annotates:
+            for attempt in call.attempts:
+                reply = replies[attempt.partition]
+                columns = _columns_of(call, attempt) | reply_columns(reply.error, reply.offset)
+                self.recorder.annotate(Fate.ANSWERED, Api.PRODUCE, columns)
         self.producer.sender.receive(call, replies, self.clock.now)
 
     def producer_learns_leaders(self) -> None:
-        """Some node answers with the leader; the leader of a partition with batches under way is looked up later."""
+        """Some node answers with all partitions and their leaders.
+
+        The leader of a partition with batches under way is looked up later.
+        """
+        for number in range(len(self.producer.queues), len(self.partitions)):
+            self.recorder.annotate(Fate.REMARK, f"finds {TOPIC}-{number}", {"client": PRODUCER})
+            self.producer.add_partition()
         under_way = {attempt.partition for call in self.producer.sender.calls.values() for attempt in call.attempts}
         known = self.producer.sender.leaders
         reported = self._leaders()
@@ -150,31 +168,41 @@ class SendingWorld:
         replies: dict[int, AttemptReply] = {}
         wanted: dict[int, int] = {}
         for attempt in call.attempts:
-            replies[attempt.partition], last = self._appended(call.node, attempt.partition, attempt.records)
+            replies[attempt.partition], last = self._appended(call, attempt)
             if last != NO_OFFSET:
                 wanted[attempt.partition] = last
         self.parked.append(DelayedReply(Answered(call, replies), wanted))
         self._release()
 
-    def _appended(self, node: int, number: int, records: RecordBatch) -> tuple[AttemptReply, int]:
-        replica = self.partitions[number].replicas[node]
+    def _appended(self, call: ProduceCall, attempt: Attempt) -> tuple[AttemptReply, int]:
+        number, records = attempt.partition, attempt.records
+        replica = self.partitions[number].replicas[call.node]
         if replica.leads and records.size > self.shape.most_bytes:
+            self.recorder.annotate(Fate.ARRIVED, Api.PRODUCE, _columns_of(call, attempt))
             return AttemptReply(ErrorCode.MESSAGE_TOO_LARGE), NO_OFFSET
-        insync = len(self.partitions[number].insync)
-        answer = handle_produce(
-            replica.profile, {number: replica}, ProduceRequest({number: (records,)}), None, 1, insync
-        )[number]
+        insync, before = len(self.partitions[number].insync), observe(replica, records.producer_id)
+        request = ProduceRequest({number: (records,)}, acks=ALL)
+        answer = handle_produce(replica.profile, {number: replica}, request, None, 1, insync)[number]
+        columns = _columns_of(call, attempt) | {"api_version": request.version}
+        columns |= reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate)
+        self.recorder.add(Api.PRODUCE, self.clock.now, columns, before, observe(replica, records.producer_id))
         return AttemptReply(answer.error, answer.base_offset, answer.log_start), answer.last_offset
+
+    def topic_gets_partition(self) -> None:
+        """The topic has one partition more (CreatePartitions); the producer finds it when it learns the leaders."""
+        self.partitions.append(ReplicatedPartition(self.profile, self.shape.nodes))
 
     def follower_fetches(self, partition: int, node: int) -> None:
         """A follower copies the next batch, and answers that waited for it go out."""
-        self.partitions[partition].follow(node)
+        follow(self.recorder, self.clock.now, self.partitions[partition], partition, node)
         self._release()
 
     def leader_fails_over(self, partition: int, node: int) -> None:
         """A follower in sync takes over; what waited for replication at the old leader is refused."""
-        former = self.partitions[partition].leader_node
-        self.partitions[partition].fail_over(node, self.clock.now)
+        replicated = self.partitions[partition]
+        former, before = replicated.leader_node, ReplicasBefore.of(replicated.replicas)
+        replicated.fail_over(node, self.clock.now)
+        record_fault(self.recorder, "LeaderFailover", self.clock.now, partition, before, node)
         for parked in self.parked:
             if parked.answered.call.node == former and partition in parked.wanted:
                 parked.answered.replies[partition] = AttemptReply(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -198,3 +226,19 @@ class SendingWorld:
 
     def _waits(self, parked: DelayedReply) -> bool:
         return any(last >= self.partitions[p].leader.high_watermark for p, last in parked.wanted.items())
+
+
+def _columns_of(call: ProduceCall, attempt: Attempt) -> Row:
+    """To which node a Produce goes, and what it carries for one partition."""
+    return {
+        "node": node_name(call.node),
+        "client": PRODUCER,
+        "message": call.number,
+        "topic": TOPIC,
+        "partition": attempt.partition,
+        "batch": attempt.batch.ordinal,
+        "batch_count": 1,
+        "origin": int(Origin.CLIENT),
+        "acks": ALL,
+        **batch_columns(attempt.records),
+    }

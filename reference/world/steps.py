@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from reference.broker.ids import ProducerIdentity
 from reference.broker.produce import PartitionAnswer
+from reference.broker.transaction_api import IdentityAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import AddPartitions, CoordinatorAnswer, InitProducerId
@@ -12,6 +12,7 @@ from reference.clock import Clock
 from reference.log.partition import FetchResult, Partition
 from reference.recording.recorder import (
     NOWHERE,
+    Fate,
     ObservedState,
     Recorder,
     Row,
@@ -208,10 +209,12 @@ class TraceSteps:
             columns |= known_columns("before_", known) | known_columns("after_", known)
             self._record(Api.LIST_TRANSACTIONS, node, columns)
 
-    def identified(self, node: int, client: str, identity: ProducerIdentity) -> None:
-        """A producer without transactional id was given a producer id."""
-        reported: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
-        self._record(Api.INIT_PRODUCER_ID, node, {"client": client, **reported})
+    def identified(self, node: int, client: str, answer: IdentityAnswer) -> None:
+        """A producer without transactional id was answered: a producer id, or why it gets none."""
+        given: Row = {"reply_producer_id": answer.identity.producer_id, "reply_epoch": answer.identity.epoch}
+        columns: Row = {"node": node_name(node), "client": client, "error": int(answer.error), **given}
+        self._record(Api.INIT_PRODUCER_ID, node, columns)
+        self.recorder.annotate(Fate.ANSWERED, Api.INIT_PRODUCER_ID, columns)
 
     def answered_by_coordinator(
         self,

@@ -74,7 +74,8 @@ class TransactionWorld(Applications):
         self.recorder = Recorder(trace, profile)
         self.recorder.clock = clock
         history = HistoryRows(self.recorder, clock)
-        super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send, storage), history)
+        brokers = Brokers(profile, shape, clock, wires.send, self.recorder, storage)
+        super().__init__(profile, shape, clock, wires, brokers, history)
         self._steps = TraceSteps(self.recorder, self.brokers.clocks, shape.offsets_partitions)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
         self.readers = Consumers(self.brokers, self._steps, history)
@@ -240,6 +241,10 @@ class TransactionWorld(Applications):
         with suppress(Refusal):
             coordinator.states.write(entry, change, now)
         self._steps.changed("Sessions", node, before, coordinator)
+
+    def claim_takes_long(self, node: int, meanwhile: Callable[[], object]) -> None:
+        """Between a node's next reading of the record of producer ids and its writing, something else happens."""
+        self.brokers.nodes[node].blocks.meanwhile = meanwhile
 
     # --- partitions and nodes ---------------------------------------------------------------------------------
 

@@ -39,8 +39,9 @@ def claim_the_same(allocator: BlockAllocator) -> range:
 
 def claim_overlapping(allocator: BlockAllocator) -> range:
     """Blocks overlap but for one id."""
-    first, allocator._next = allocator._next, allocator._next + 1
-    return range(first, first + PRODUCER_ID_BLOCK)
+    read = allocator.read()
+    allocator.write(read, read.first + 1)
+    return range(read.first, read.first + PRODUCER_ID_BLOCK)
 
 
 def start_with_same_epoch(

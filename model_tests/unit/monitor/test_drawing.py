@@ -86,6 +86,19 @@ def annotated(fate: Fate, **columns: Any) -> dict[str, Any]:
     return {**a_step(**PRODUCE | columns), FATE: fate}
 
 
+def test_the_batches_of_a_request_are_one_step() -> None:
+    """Its answers name their partitions; what the network has copied is a step of its own."""
+    batches = [a_step(**PRODUCE | {"partition": partition}) for partition in (0, 1)]
+    answers = [annotated(Fate.ANSWERED, partition=partition, first_offset=4) for partition in (0, 1)]
+
+    request, copy = drawn(*({**row, "step": step} for step, row in enumerate([*batches, *answers, batches[0]])))
+
+    messages = [each for each in request if isinstance(each, DrawnMessage)]
+    assert ["Produce t-0", "Produce t-1", "t-0 NONE at 4", "t-1 NONE at 4"] == [each.text for each in messages]
+    assert {Mark.PLAIN} == {each.mark for each in messages}
+    assert Mark.AGAIN == next(each.mark for each in copy if isinstance(each, DrawnMessage))
+
+
 def test_a_run_with_annotations_shows_each_message_where_it_arrives() -> None:
     """The answer is under the number of its request where it comes at once, and is lost where it is lost."""
     steps = drawn(a_step(**PRODUCE, first_offset=4), annotated(Fate.ANSWER_LOST, first_offset=4))
@@ -164,7 +177,9 @@ def test_captions_name_participants_and_records_from_writer_to_copy() -> None:
     """A copy has the name of the record at its place in the log."""
     place = {"origin": 0, "first_offset": 4, "appended": True, "producer_id": -1, "base_sequence": -1}
     copied = a_step(api="ReplicaFetch", client="broker-0", node="broker-1", topic="t", partition=0, **place)
-    captions = Captions(lambda row: f"by {row['client']}", lambda row: f"at {row['node']}", {("producer-0", 0): "a"})
+    captions = Captions(
+        lambda row: f"by {row['client']}", lambda row: f"at {row['node']}", lambda row: "a" if row["writer"] else ""
+    )
 
     diagram = sequence_of([a_step(**PRODUCE | place), copied], "a run", HOLDS, captions)
 

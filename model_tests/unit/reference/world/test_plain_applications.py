@@ -3,10 +3,15 @@
 import pytest
 
 from model_tests.unit.reference.world.scenes import T0, T1, began, ended, new_world, read, started
+from reference.broker.transaction_api import IdentityAnswer
+from reference.recording.recorder import FATE, Fate
+from reference.world.authorization import THE_CLUSTER, AclOperation, Resource
+from reference.world.node import Storage
 from reference.world.settling import settle
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
-from spec.versions import KAFKA_0_11, NEWEST
+from spec.versions import KAFKA_0_11, KAFKA_2_7, NEWEST
+from spec.vocabulary import ErrorCode
 
 
 def test_readers_see_what_is_committed_and_what_is_in_no_transaction() -> None:
@@ -95,3 +100,55 @@ def test_an_unclean_election_loses_what_was_acknowledged() -> None:
     assert sent.is_acknowledged
     assert ((b"p0/-1/0",), ()) == (before, read(world)[T0])
     assert "UncleanLeaderElection" in {row["api"] for row in world.recorder.rows}
+
+
+# --- producer ids -----------------------------------------------------------------------------------------------------
+
+
+def test_a_claim_that_comes_too_late_is_repeated() -> None:
+    """Annotations say what nodes read and write; ids come from different blocks."""
+    world = new_world()
+    world.recorder.annotates = True
+    one, other = world.plain.start(), world.plain.start()
+    given: list[IdentityAnswer] = []
+    world.claim_takes_long(0, lambda: given.append(world.plain.ask_for_id(other, 1)))
+
+    given.append(world.plain.ask_for_id(one, 0))
+
+    assert [0, 1000] == [answer.identity.producer_id for answer in given]
+    refused = [(row["api"], row["node"]) for row in world.recorder.rows if row.get(FATE) == Fate.REFUSED]
+    assert [("another version", "broker-0")] == refused
+    assert 2000 == world.brokers.blocks.read().first
+
+
+def test_a_producer_without_rights_gets_no_id_and_appends_nothing() -> None:
+    """It keeps the one that it has, and its batches are refused likewise."""
+    world = new_world()
+    application = world.plain.start()
+    rights, user = world.brokers.authorizer, application.principal
+    world.plain.ask_for_id(application)
+    rights.deny(user, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
+    rights.deny(user, AclOperation.WRITE, Resource.TOPIC, T0.topic)
+
+    answer = world.plain.ask_for_id(application)
+    sent = world.plain.send(application, T0)
+    world.plain.produce(application, T0)
+    settle(world)
+
+    assert ErrorCode.CLUSTER_AUTHORIZATION_FAILED == answer.error
+    assert (0, 0) == application.producer.identity
+    assert ErrorCode.TOPIC_AUTHORIZATION_FAILED == sent.batch.error
+
+
+def test_the_last_id_is_followed_by_an_error() -> None:
+    """Every answer is a row, with the id or the error."""
+    world = TransactionWorld(KAFKA_2_7, storage=Storage(KAFKA_2_7, first_producer_id=2**63 - 1001))
+    applications = [world.plain.start() for _ in range(2)]
+
+    for node, application in enumerate(applications):
+        world.plain.ask_for_id(application, node)
+
+    answers = [
+        (row["reply_producer_id"], row["error"]) for row in world.recorder.rows if row["api"] == "InitProducerId"
+    ]
+    assert [(2**63 - 1001, ErrorCode.NONE), (-1, ErrorCode.UNKNOWN_SERVER_ERROR)] == answers

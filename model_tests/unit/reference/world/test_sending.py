@@ -6,6 +6,7 @@ import pytest
 
 from reference.client.accumulator import SentRecord
 from reference.client.producer_settings import ProducerSettings
+from reference.recording.recorder import FATE, Fate
 from reference.world.sending import SendingShape, SendingWorld
 from spec.vocabulary import ErrorCode
 
@@ -157,3 +158,63 @@ def test_leaders_are_learnt_when_nothing_is_under_way(world: SendingWorld) -> No
     world.producer_learns_leaders()
 
     assert ([0, 0], [1, 0]) == (before, world.producer.sender.leaders)
+
+
+def test_a_topic_gets_another_partition(world: SendingWorld) -> None:
+    """The producer sends to it from sequence 0, once it has found it; the others go on as before."""
+    world.topic_gets_partition()
+    world.producer_learns_leaders()
+    records = [send(world, value, partition) for partition, value in enumerate("abc")]
+
+    settle(world)
+
+    assert [1, 1, 0] == [record.offset for record in records]
+
+
+# --- what is recorded -------------------------------------------------------------------------------------------------
+
+
+def test_each_batch_of_a_request_is_a_row_and_each_of_its_answers_an_annotation(world: SendingWorld) -> None:
+    """All are about the same sending; the state is that of the leader, before and after."""
+    world.recorder.annotates = True
+    for partition in (0, 1):
+        send(world, "a", partition)
+    begun = len(world.recorder.rows)
+
+    settle(world)
+
+    found = [
+        (row.get(FATE), row["message"], row["partition"], row["first_offset"], row["before_log_end"])
+        for row in world.recorder.rows[begun:]
+        if row["api"] == "Produce"
+    ]
+    handled, answered = ((None, 1, number, 1, 1) for number in (0, 1)), ((Fate.ANSWERED, 1, p, 1, -1) for p in (0, 1))
+    assert [*handled, *answered] == found
+
+
+def test_a_batch_that_is_too_large_reaches_no_log(world: SendingWorld) -> None:
+    """It arrives, and is refused: a row would say that a log has decided about it."""
+    world.recorder.annotates = True
+    world.shape = SendingShape(settings=ONE_BY_ONE, most_bytes=70)
+    send(world, "a", 0)
+    begun = len(world.recorder.rows)
+
+    world.producer_runs()
+    arrive(world)
+    hear(world)
+
+    fates = [(row[FATE], row["error"]) for row in world.recorder.rows[begun:]]
+    assert [(Fate.ARRIVED, -1), (Fate.ANSWERED, ErrorCode.MESSAGE_TOO_LARGE)] == fates
+
+
+def test_copies_and_other_leaders_are_recorded(world: SendingWorld) -> None:
+    """As in every world with replicas."""
+    send(world, "a", 0)
+    world.producer_runs()
+    arrive(world)
+    begun = len(world.recorder.rows)
+
+    replicate(world, 0)
+    world.leader_fails_over(0, 1)
+
+    assert {"ReplicaFetch", "LeaderFailover"} == {row["api"] for row in world.recorder.rows[begun:]}
