@@ -37,7 +37,7 @@ class OfDisk:
         """Releases and settings that are not Kafka's defaults."""
         known = zip(LogConfig._fields, self.config, DEFAULT, strict=True)
         changed = (setting_in_words(name, value) for name, value, default in known if value != default)
-        return ", ".join((f"Kafka {self.profile.name}", "idempotent", *changed))
+        return ", ".join((f"Kafka {self.profile.name}", *changed))
 
     def stage(self) -> "DiskStage":
         """A world in which nothing has happened."""
