@@ -11,7 +11,7 @@ from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt, on_the_wire
 from reference.errors import Refusal
 from reference.network import NetworkMessage
-from reference.recording.recorder import FATE
+from reference.recording.recorder import FATE, Fate
 from reference.simulate.cluster import SentProduce
 from spec import rules
 from spec.versions import Profile
@@ -30,8 +30,11 @@ class ProducerScript(ProducerStage):
         (value,) = self._histories.next_values(0, 1)
         self.application_sends(0, partition, (value,))
         self.story.call(value, f"batch {self.producers[0].history[-1][1].ordinal}")
-        if not self.send_again(partition=partition):
+        sent = self.send_again(partition=partition)
+        if not sent:
             raise Diverged(f"the client may send nothing to partition {partition}")
+        for message in sent:
+            self._annotate_request(Fate.SENT, message)
 
     def request(self, partition: int, batch: int, epoch: int) -> NetworkMessage[SentProduce] | None:
         """The request with a batch as it was numbered under an epoch, if it was ever sent; the newest of several."""

@@ -203,7 +203,7 @@ class SimulatedCluster:
     def producer_stops_waiting(self, message: NetworkMessage[SentProduce]) -> None:
         """A producer waits no longer for an answer (request.timeout.ms); its request is still under way."""
         request = message.payload
-        self.recorder.annotate(Fate.GIVEN_UP, Api.PRODUCE, _columns_of(request) | {"message": message.number})
+        self._annotate_request(Fate.GIVEN_UP, message)
         self.producers[request.producer].lose(request.attempt)
 
     # --- brokers ----------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class SimulatedCluster:
     def broker_refuses(self, message: NetworkMessage[SentProduce], error: ErrorCode) -> None:
         """A Produce reaches its node, which refuses it for what no log decides: its size, or rights."""
         request = self.requests.deliver(message)
-        self.recorder.annotate(Fate.ARRIVED, Api.PRODUCE, _columns_of(request) | {"message": message.number})
+        self._annotate_request(Fate.ARRIVED, message)
         self._reply(SentReply(request, AttemptReply(error)))
 
     def stranger_asks(self, partition: int, batches: tuple[RecordBatch, ...]) -> PartitionAnswer:
@@ -301,6 +301,10 @@ class SimulatedCluster:
         request = message.payload
         named: Row = {**_columns_of(request), "message": message.number, "acks": self.shape.acks, "batch_count": 1}
         self._record_append(named, request.attempt.records.producer_id, replica, before, answer)
+
+    def _annotate_request(self, fate: Fate, message: NetworkMessage[SentProduce]) -> None:
+        if self.recorder.annotates:
+            self.recorder.annotate(fate, Api.PRODUCE, _columns_of(message.payload) | {"message": message.number})
 
     def _annotate_answer(self, fate: Fate, response: SentReply) -> None:
         if not self.recorder.annotates:
