@@ -89,7 +89,7 @@ def test_random_runs_break_nothing_without_the_bug(bug: Bug) -> None:
     assert staging is not None
     mending = MENDINGS.get(case.profile)
 
-    for seed in range(5):
+    for seed in range(12):
         run = random_run(case, seed)
         with mending.in_place() if mending else nullcontext():
             assert carry_out(staging.script(profile_of(case)), run).broken is None, [str(step) for step in run]
