@@ -16,7 +16,7 @@ from spec.versions import Profile
 
 
 class Diverged(Exception):
-    """The reference does something else than the next action, without refusing anything: says what."""
+    """The reference does something else than the next action, or refuses it: says what."""
 
 
 class GhostViolation(NamedTuple):
@@ -79,12 +79,14 @@ class CarriedOut:
         broken: what the ghost saw.
         refused: the first step that went otherwise, and why; where every step happens, what came of them.
         happened: every step happens, and nothing is broken by it.
+        steps: how many steps happened.
     """
 
     script: Script = field(compare=False)
     broken: GhostViolation | None = None
     refused: str = ""
     happened: bool = False
+    steps: int = 0
 
 
 def carry_out(script: Script, trace: Trace) -> CarriedOut:
@@ -94,11 +96,12 @@ def carry_out(script: Script, trace: Trace) -> CarriedOut:
             act: Callable[..., None] | None = getattr(script, happening.action, None)
             there(act, f"the script has no action {happening.action}")(*happening.at)
         except (Refusal, Impossible, Diverged) as otherwise:
-            return CarriedOut(script, refused=f"step {number}, {happening}: {_reason(otherwise)}")
+            return CarriedOut(script, refused=f"step {number}, {happening}: {_reason(otherwise)}", steps=number - 1)
         broken = script.broken()
         if broken:
-            return CarriedOut(script, broken)
-    return CarriedOut(script, refused=f"every step happens, and then {script.instead()}", happened=True)
+            return CarriedOut(script, broken, steps=number)
+    refused = f"every step happens, and then {script.instead()}"
+    return CarriedOut(script, refused=refused, happened=True, steps=len(trace))
 
 
 def _reason(otherwise: Exception) -> str:

@@ -19,7 +19,7 @@ from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED
 from reference.errors import Refusal
 from reference.recording.recorder import Fate
 from reference.world.history import RecordOrigin
-from reference.world.messages import Request
+from reference.world.messages import Request, WriteMarker
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Api, CoordinatorEpoch, ErrorCode, TransactionState
@@ -223,7 +223,7 @@ class TransactionsScript(ScriptedClients):
             Diverged: the marker is not under way, or is refused.
         """
         self.coordinator_sends_markers(self.coordinating)
-        made = there(dict(enumerate(self.decisions)).get(decision), f"there is no decision {decision}")
+        made = there(next(iter(self.decisions[decision:]), None), f"there is no decision {decision}")
         body = self.names[partition], replace(made.marker, coordinator_epoch=CoordinatorEpoch(coordinator))
         sent = (each for each in self.markers() if each.body[1:] == body)
         request = there(next(sent, None), f"the marker of decision {decision} is not sent to partition {partition}")
@@ -278,15 +278,23 @@ class TransactionsScript(ScriptedClients):
 
     def _shut_out_marker(self) -> GhostViolation | None:
         """A marker that the coordinator would send again, because it has no answer, is refused."""
-        for _, version, partition, marker in ((each, *each.body) for each in self.markers()):
-            if not any(owed.marker == marker and partition in owed.partitions for owed in self.owed):
-                continue
-            tried = copy.deepcopy(self.leader(partition.partition))
-            try:
-                write_marker(tried, marker, version, self.clock.now)
-            except Refusal as refusal:
-                text = f"the marker that the coordinator sends again is refused: {refusal}"
-                return GhostViolation(rules.TXN_COMPLETES, text)
+        awaited = [(owed.marker, name) for owed in self.owed for name in owed.partitions]
+        for request in self.markers():
+            match request.body:
+                case WriteMarker(partition=name, marker=marker) as sent if (marker, name) in awaited:
+                    refusal = self._refusal_of(sent)
+                    if refusal is not None:
+                        text = f"the marker that the coordinator sends again is refused: {refusal}"
+                        return GhostViolation(rules.TXN_COMPLETES, text)
+        return None
+
+    def _refusal_of(self, sent: WriteMarker) -> Refusal | None:
+        """Why the leader would refuse a marker now."""
+        tried = copy.deepcopy(self.brokers.partitions[sent.partition].leader)
+        try:
+            write_marker(tried, sent.marker, sent.version, self.clock.now)
+        except Refusal as refusal:
+            return refusal
         return None
 
     # --- what several do --------------------------------------------------------------------------------------
