@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from reference.server.nodes import FaultKind, NodeFault, Nodes
+from reference.server.node_events import NODES, LongestTimes, NodeEvents, Suffer
+from reference.server.nodes import Nodes
 from reference.tape import Tape
 from spec.vocabulary import Api
 
@@ -64,18 +65,17 @@ class RequestRates:
 
 @dataclass(frozen=True, slots=True)
 class NodeRates:
-    """How often, per thousand looks at the clock, twenty in a second; how long, in milliseconds.
+    """How often, per thousand looks at the clock, twenty in a second.
 
     Attributes:
         closed: a connection is closed.
         leaders: a replica in sync becomes leader of a partition.
-        transactions: another node coordinates a transactional id, and loads its log first; the one before is a zombie
-            for up to `zombie_ms`.
+        transactions: another node coordinates a transactional id, and loads its log first.
         groups: another node coordinates a group, and loads its log first.
-        restarts: a node shuts down in an orderly way, and is back after up to `away_ms`.
-        crashes: a node is killed, and is back after up to `away_ms`.
-        pauses: a node stands still for up to `away_ms`.
-        loading_ms: the longest that a log is loaded.
+        restarts: a node shuts down in an orderly way, and is back later.
+        crashes: a node is killed, and is back later.
+        pauses: a node stands still.
+        longest: how long all that lasts.
     """
 
     closed: int
@@ -85,9 +85,7 @@ class NodeRates:
     restarts: int
     crashes: int
     pauses: int
-    away_ms: int
-    loading_ms: int
-    zombie_ms: int
+    longest: LongestTimes
 
 
 class ServerFaultRates(NamedTuple):
@@ -108,9 +106,7 @@ PROFILES: Final = {
             restarts=1,
             crashes=1,
             pauses=2,
-            away_ms=500,
-            loading_ms=100,
-            zombie_ms=100,
+            longest=LongestTimes(away_ms=500, loading_ms=100, zombie_ms=100),
         ),
     ),
     "harsh": ServerFaultRates(
@@ -123,9 +119,7 @@ PROFILES: Final = {
             restarts=8,
             crashes=8,
             pauses=10,
-            away_ms=1_000,
-            loading_ms=300,
-            zombie_ms=500,
+            longest=LongestTimes(away_ms=1_000, loading_ms=300, zombie_ms=500),
         ),
     ),
 }
@@ -203,34 +197,11 @@ class Faults:
         happens = self._tape.happens(self._rates.nodes.closed)
         return self._tape.pick(connections) if happens and connections else None
 
-    def of_nodes(self, nodes: Nodes) -> Iterator[NodeFault]:
-        """What goes wrong with nodes now; each is drawn once the one before has happened."""
+    def of_nodes(self, nodes: Nodes, suffer: Suffer) -> None:
+        """Let go wrong with nodes what does now; each event is drawn once the one before has happened."""
         rates = self._rates.nodes
-        for kind, rate in (
-            (FaultKind.LEADER, rates.leaders),
-            (FaultKind.TRANSACTIONS, rates.transactions),
-            (FaultKind.GROUPS, rates.groups),
-            (FaultKind.RESTART, rates.restarts),
-            (FaultKind.CRASH, rates.crashes),
-            (FaultKind.PAUSE, rates.pauses),
-        ):
-            if self._tape.happens(rate):
-                possible = nodes.possible(kind)
-                if possible:
-                    yield self._with_times(self._tape.pick(possible))
+        events = NodeEvents(nodes, rates.longest, suffer)
+        for event in NODES:
+            if self._tape.happens(getattr(rates, event.fault)) and event.ready(events):
+                event.act(events, self._tape)
         self._tape.drawn.clear()
-
-    def _with_times(self, fault: NodeFault) -> NodeFault:
-        rates, tape = self._rates.nodes, self._tape
-        return fault._replace(
-            away_ms=tape.between(1, rates.away_ms) if fault.kind in AWAY else 0,
-            loading_ms=tape.below(rates.loading_ms + 1) if fault.kind is not FaultKind.LEADER else 0,
-            zombie_ms=tape.below(rates.zombie_ms + 1) if fault.kind in ZOMBIES else 0,
-        )
-
-
-AWAY: Final = (FaultKind.RESTART, FaultKind.CRASH, FaultKind.PAUSE)
-"""Faults that take a node away for a while."""
-
-ZOMBIES: Final = (FaultKind.TRANSACTIONS, FaultKind.PAUSE)
-"""Faults after which a node may take itself for the coordinator that it was."""

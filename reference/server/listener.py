@@ -188,8 +188,7 @@ class Server(Connections[ClientConnection]):
     # --- faults -----------------------------------------------------------------------------------------------
 
     def _draw(self, faults: Faults) -> None:
-        for fault in faults.of_nodes(self.service.nodes):
-            self._suffer(fault)
+        faults.of_nodes(self.service.nodes, self._suffer)
         number = faults.closed(tuple(self._open))
         if number is not None:
             self.on_wire_fault(self.service.now, number, None)

@@ -1,7 +1,7 @@
 """The nodes of a server: which of them run, who is elected for what, and the faults that change it.
 
-A fault is one event. What follows from it later (a node is back, a log is loaded, a session expires) follows from
-time, in `Nodes.pass_time`.
+A fault is one event (`node_events`). What follows from it later (a node is back, a log is loaded, a session expires)
+follows from time, in `Nodes.pass_time`.
 """
 
 from collections.abc import Iterator
@@ -131,45 +131,6 @@ class Nodes:
         return [node for node in range(self.world.shape.nodes) if self.runs(node)]
 
     # --- faults -----------------------------------------------------------------------------------------------
-
-    def possible(self, kind: FaultKind) -> list[NodeFault]:
-        """The faults of a kind that can happen now, without their times; at most half of the nodes are away at once."""
-        nodes, brokers, running = self.world.shape.nodes, self.world.brokers, self.running
-        match kind:
-            case FaultKind.LEADER:
-                found = [
-                    NodeFault(kind, node, name.topic, name.partition)
-                    for name, replicated in brokers.partitions.items()
-                    for node in replicated.candidates()
-                    if replicated.leader_node in running and node in running
-                ]
-            case FaultKind.TRANSACTIONS:
-                found = [
-                    NodeFault(kind, node, partition=partition)
-                    for partition in sorted(self._partitions_with_ids())
-                    for node in running
-                    if node != brokers.log_leaders.get(partition)
-                ]
-            case FaultKind.GROUPS:
-                found = [
-                    NodeFault(kind, node, partition=partition)
-                    for partition in sorted(self._partitions_with_groups())
-                    for node in running
-                    if node != brokers.group_leaders.get(partition)
-                ]
-            case _:
-                found = [NodeFault(kind, node) for node in running] if len(self.away) < max(nodes // 2, 1) else []
-        return found
-
-    def _partitions_with_ids(self) -> set[int]:
-        brokers = self.world.brokers
-        entries = (entry for node in brokers.nodes for entry in node.transactions.states.entries())
-        return {brokers.log.partition_of(entry.transactional_id) for entry in entries}
-
-    def _partitions_with_groups(self) -> set[int]:
-        brokers = self.world.brokers
-        shards = (shard for node in brokers.nodes for shard in node.groups.shards.read())
-        return {brokers.offsets.number_of(group) for shard in shards for group in shard.groups}
 
     def check(self, fault: NodeFault) -> None:
         """Refuse what cannot happen.

@@ -66,7 +66,10 @@ class Bench:
 
     def suffer(self, kind: FaultKind, node: int, **fields: Any) -> None:
         """A fault happens to a node, if it can."""
-        fault = NodeFault(kind, node, **fields)
+        self.happens(NodeFault(kind, node, **fields))
+
+    def happens(self, fault: NodeFault) -> None:
+        """A fault happens, if it can."""
         self.service.nodes.check(fault)
         self.service.begin()
         self.service.suffer(fault)

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
+from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.serve.failing import (
     GROUP,
     ID,
@@ -16,7 +17,10 @@ from model_tests.unit.serve.failing import (
     partition_reported,
     produced,
 )
-from reference.server.nodes import FaultKind, ImpossibleFault
+from reference.server.faults import PROFILES
+from reference.server.node_events import NODES, LongestTimes, NodeEvents
+from reference.server.nodes import FaultKind, ImpossibleFault, NodeFault
+from reference.tape import Tape
 from spec.vocabulary import ErrorCode
 
 
@@ -202,26 +206,45 @@ def test_a_fault_that_cannot_happen_is_refused() -> None:
             made.suffer(kind, node, **fields)
 
 
+def possible(made: Bench, kind: FaultKind) -> list[NodeFault]:
+    """The faults of a kind that may happen by chance now, as often as all of their times can be drawn."""
+    drawn: list[NodeFault] = []
+    events = NodeEvents(made.service.nodes, LongestTimes(away_ms=1, loading_ms=0, zombie_ms=0), drawn.append)
+    for number in range(12):
+        for event in NODES:
+            if event.ready(events):
+                event.act(events, Tape.recorded([number]))
+    return sorted({fault for fault in drawn if fault.kind is kind})
+
+
 def test_at_most_half_of_the_nodes_are_taken_away_by_chance() -> None:
     """Of three one; a single node may be away too."""
     made, single = bench(), bench(nodes=1)
-    assert [0, 1, 2] == [fault.node for fault in made.service.nodes.possible(FaultKind.CRASH)]
-    assert [0] == [fault.node for fault in single.service.nodes.possible(FaultKind.CRASH)]
+    assert [0, 1, 2] == [fault.node for fault in possible(made, FaultKind.CRASH)]
+    assert [0] == [fault.node for fault in possible(single, FaultKind.CRASH)]
 
     made.suffer(FaultKind.PAUSE, 1, away_ms=100)
 
-    assert [] == made.service.nodes.possible(FaultKind.RESTART)
-    assert [2] == [fault.node for fault in made.service.nodes.possible(FaultKind.LEADER)]
+    assert [] == possible(made, FaultKind.RESTART)
+    assert [2] == [fault.node for fault in possible(made, FaultKind.LEADER)]
 
 
 def test_coordinators_move_where_there_is_something_to_coordinate() -> None:
     """To every node that runs and is not the coordinator."""
     made = bench()
-    assert [] == made.service.nodes.possible(FaultKind.TRANSACTIONS)
+    assert [] == possible(made, FaultKind.TRANSACTIONS)
     owner = coordinator(made)
     initialized(made, owner)
 
-    possible = made.service.nodes.possible(FaultKind.TRANSACTIONS)
+    moves = possible(made, FaultKind.TRANSACTIONS)
 
-    assert [each for each in range(3) if each != owner] == [fault.node for fault in possible]
-    assert {made.service.world.brokers.log.partition_of(ID)} == {fault.partition for fault in possible}
+    assert [each for each in range(3) if each != owner] == [fault.node for fault in moves]
+    assert {made.service.world.brokers.log.partition_of(ID)} == {fault.partition for fault in moves}
+
+
+def test_each_event_has_a_rate_and_each_kind_of_fault_an_event() -> None:
+    """`eos serve --faults` reads the rates by these names, and a recorded fault names its kind."""
+    rates = PROFILES["gentle"].nodes
+
+    assert all(getattr(rates, event.fault) > 0 for event in NODES)
+    assert len({event.fault for event in NODES}) == len(NODES) == len(FaultKind)

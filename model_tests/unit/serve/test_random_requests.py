@@ -10,7 +10,8 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.serve.random_messages import VERSIONS, random_fields
-from reference.server.nodes import FaultKind
+from reference.server.node_events import NODES, LongestTimes, NodeEvents
+from reference.tape import Tape
 from reference.wire.codec import MalformedRequest
 from spec.versions import PROFILES
 
@@ -34,12 +35,10 @@ def test_every_request_is_answered_or_waits(profile: str) -> None:
 def test_every_request_is_answered_or_waits_while_nodes_fail(profile: str) -> None:
     """Leaders and coordinators move and load, nodes are down or stand still: no request is an error of the server."""
     bench, chance = _bench(profile, nodes=3), random.Random(profile)
+    events, tape = NodeEvents(bench.service.nodes, LONGEST, bench.happens), Tape.seeded(len(profile))
     for turn in range(900):
         if turn % 10 == 0:
-            possible = bench.service.nodes.possible(chance.choice(list(FaultKind)))
-            if possible:
-                fault = chance.choice(possible)
-                bench.suffer(fault.kind, fault.node, **TIMES, topic=fault.topic, partition=fault.partition)
+            tape.weighted([(event, event.weight) for event in NODES if event.ready(events)]).act(events, tape)
         running = bench.service.nodes.running
         if running:
             _asked(bench, chance, chance.choice(running))
@@ -49,8 +48,7 @@ def test_every_request_is_answered_or_waits_while_nodes_fail(profile: str) -> No
     assert [] == bench.violations
 
 
-TIMES: Final = {"away_ms": 400, "loading_ms": 250, "zombie_ms": 200}
-"""How long what a fault begins goes on, in milliseconds."""
+LONGEST: Final = LongestTimes(away_ms=800, loading_ms=500, zombie_ms=400)
 
 
 def _bench(profile: str, nodes: int) -> Bench:

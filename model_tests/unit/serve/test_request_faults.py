@@ -2,7 +2,6 @@
 
 import asyncio
 import struct
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,8 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 from model_tests.serve.command import wall
 from reference.server.faults import PROFILES, Faults, RequestFaults
 from reference.server.listener import Server
-from reference.server.nodes import NodeFault, Nodes
+from reference.server.node_events import Suffer
+from reference.server.nodes import Nodes
 from reference.server.service import ServerSettings, Service
 from reference.wire.codec import RequestHeader, encode_request, key_of
 from spec.versions import NEWEST
@@ -31,8 +31,8 @@ class OneRequest(Faults):
     def of_request(self, api: str, version: int) -> RequestFaults:
         return self._faults.pop() if api == "InitProducerId" and self._faults else RequestFaults()
 
-    def of_nodes(self, nodes: Nodes) -> Iterator[NodeFault]:
-        return iter(())
+    def of_nodes(self, nodes: Nodes, suffer: Suffer) -> None:
+        pass
 
     def closed(self, connections: Any) -> None:
         return None
