@@ -1,4 +1,9 @@
-"""What may happen in a world: each world has one list of events, and fault rates that apply to it."""
+"""What may happen in a world: each world has one list of events, and fault rates that apply to it.
+
+A list has several readers. A scheduler picks events by weights and rates, with choices from a seed or a recorded tape.
+The machines of Hypothesis have a rule for each event. A scenario lets events happen that it names, with its own choices
+(`Scheduler.let`). A server draws the faults of its nodes from their list (`reference.server.node_events`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

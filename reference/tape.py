@@ -1,7 +1,8 @@
 """The tape of choices: the one source of all chance, so that a run is rebuilt from its tape alone.
 
 Every choice is an integer below a bound. Where the integers come from is the reel's business: a seed, a recorded
-list, or Hypothesis (which can then shrink them). The tape keeps what was drawn.
+list, or Hypothesis (which can then shrink them). The choices of a `ScriptedTape` are values that a script names. The
+tape keeps what was drawn.
 """
 
 from bisect import bisect_right
@@ -163,6 +164,81 @@ class Tape:
                 return option
             left -= weight
         return options[-1][0]
+
+
+class ImpossibleChoice(Exception):
+    """A choice made by hand is not among those that there are."""
+
+
+class ScriptedTape(Tape):
+    """A tape whose choices are made by hand, as values: each draw takes the next one.
+
+    A draw with one option takes none. What happens by chance happens only where the script says so. `drawn` is the
+    tape that plays the same choices again.
+    """
+
+    __slots__ = ("_choices", "_happening", "_unused")
+
+    def __init__(self, choices: Sequence[object], happening: Sequence[int] = ()) -> None:
+        """A tape of choices.
+
+        Args:
+            choices: the values, in the order of the draws: options, and integers below a bound or in a range.
+            happening: rates, per thousand, of what happens by chance.
+        """
+        super().__init__(self)
+        self._choices = list(choices)
+        self._happening = frozenset(happening)
+        self._unused = set(happening)
+
+    def below(self, bound: int) -> int:
+        """The next choice, an integer in 0 .. bound-1.
+
+        Raises:
+            ImpossibleChoice: it is not.
+        """
+        return self.pick(range(bound))
+
+    def between(self, low: int, high: int) -> int:
+        """The next choice, an integer in low .. high.
+
+        Raises:
+            ImpossibleChoice: it is not.
+        """
+        return self.pick(range(low, high + 1))
+
+    def pick(self, options: Sequence[Choice]) -> Choice:
+        """The option that is the next choice.
+
+        Raises:
+            ImpossibleChoice: it is none of the options, or there is no choice left.
+        """
+        place = 0
+        if self._choices and self._choices[0] in options:
+            place = options.index(self._choices.pop(0))
+        elif len(options) != 1:
+            chosen = repr(self._choices[0]) if self._choices else "nothing"
+            raise ImpossibleChoice(f"{chosen} is chosen, which is none of {list(options)}")
+        if len(options) > 1:
+            self.drawn.append(place)
+        return options[place]
+
+    def happens(self, per_thousand: int) -> bool:
+        """Whether the script says that what has this rate happens."""
+        happens = per_thousand in self._happening
+        self._unused.discard(per_thousand)
+        if per_thousand > 0:
+            self.drawn.append(999 if happens else 0)
+        return happens
+
+    def end(self) -> None:
+        """All choices have been taken.
+
+        Raises:
+            ImpossibleChoice: one is left, or nothing had its rate.
+        """
+        if self._choices or self._unused:
+            raise ImpossibleChoice(f"nothing was to be chosen for {[*self._choices, *sorted(self._unused)]}")
 
 
 class Weighted(Generic[Choice]):

@@ -41,19 +41,18 @@ THREE: Final = TransactionShape(nodes=3)
 def beside_two_phase_commit(stage: TransactionStage) -> Facts:
     """Node 1 decides, sends no marker, and fails; no node is elected for a while, and then node 2."""
     with stage.story.offstage():
-        stage.coordinator_fails_over(0, 1)
-        stage.coordinator_resigns(0, 0)
+        stage.move_coordinator(1)
     producer = opened(stage)
     stage.decide(producer)
     stage.story.remark(coordinator(1), "fails before it has sent any marker")
-    stage.broker_restarts(1)
+    stage.events.let(stage.events.broker_restarts, 1)
     stage.write_plainly(T0, "plain")
     meanwhile: Facts = {
         "coordinators meanwhile": len(stage.brokers.log_leaders),
         "visible meanwhile": stage.shows(T0) + stage.shows(T1),
         "others can write meanwhile": "plain" in stage.read(T0, READ_UNCOMMITTED),
     }
-    stage.coordinator_fails_over(0, 2)
+    stage.move_coordinator(2)
     read = stage.known(ID).state.name
     stage.settle()
     return {

@@ -41,7 +41,7 @@ def before_prepare(stage: TransactionStage) -> Facts:
     stage.ask_to_end(producer)
     stage.producer_asks(producer)
     (request,) = stage.wires.requests.in_transit
-    stage.request_is_lost(request)
+    stage.lose(request)
     stage.replace_coordinator()
     read = stage.known(ID).state.name
     stage.settle()
@@ -68,12 +68,11 @@ def before_prepare(stage: TransactionStage) -> Facts:
 def coordinator_moves(stage: TransactionStage) -> Facts:
     """The commit is asked of the one that was, then of the one that is not ready, then of one that is."""
     producer = opened(stage)
-    stage.coordinator_fails_over(0, 1, loads=False)
-    stage.coordinator_resigns(0, 0)
+    stage.move_coordinator(1, loads=False)
     stage.ask_to_end(producer)
     stage.settle(3)
     state = producer.producer.manager.machine.state.name
-    stage.coordinator_loads(0)
+    stage.events.let(stage.events.fault_is_mended, stage.events.coordinator_loads)
     stage.settle()
     ends = (row for row in stage.recorder.rows if row["api"] == Api.END_TXN and FATE not in row)
     answers = [ErrorCode(int(row["error"])).name for row in ends]
@@ -104,7 +103,7 @@ def after_prepare(stage: TransactionStage) -> Facts:
     stage.deliver(is_marker_for(T0))
     visible = stage.read(T0) + stage.read(T1)
     for message in tuple(stage.wires.requests.in_transit):
-        stage.request_is_lost(message)
+        stage.lose(message)
     stage.lose_answers()
     stage.replace_coordinator()
     read = stage.known(ID).state.name
@@ -197,7 +196,7 @@ def partition_away(stage: TransactionStage) -> Facts:
     producer = opened(stage)
     with stage.story.offstage():
         other = stage.start("other")
-    stage.partition_loses_leader(T1)
+    stage.events.let(stage.events.partition_loses_leader, T1)
     stage.decide(producer)
     stage.settle(2)
     meanwhile: Facts = {
@@ -218,7 +217,7 @@ def partition_away(stage: TransactionStage) -> Facts:
         "its next record is in the log, meanwhile": "next" in stage.read(T0, READ_UNCOMMITTED),
         "state, meanwhile": stage.known(ID).state.name,
     }
-    stage.partition_regains_leader(T1)
+    stage.events.let(stage.events.fault_is_mended, stage.events.partitions_come_back)
     stage.settle()
     stage.end(producer)
     return {**meanwhile, **waiting, **outcome(stage, producer)}

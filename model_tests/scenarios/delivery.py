@@ -70,7 +70,7 @@ def lost_request(stage: ProducerStage) -> Facts:
     with stage.story.offstage():
         stage.acknowledged("(first)")
     first, second = stage.send("a", "b")
-    stage.request_is_lost(first)
+    stage.lose(first)
     stage.broker_receives(second)
     stage.answer_all()
     stage.settle()

@@ -167,7 +167,7 @@ class DiskStage(TransactionStage):
     def kill(self) -> None:
         """The broker is killed, and starts again."""
         self._remark("its broker is killed, and starts again")
-        self.broker_restarts(0)
+        self.events.let(self.events.broker_restarts)
         for repair in self.partition.repairs:
             self._remark(f"{repair.kind} of {repair.file}: {repair.detail}")
         kept = (batch for entry in self.partition.state.producers.values() for batch in entry.batches)

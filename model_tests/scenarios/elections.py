@@ -36,7 +36,7 @@ def leader_fails(stage: ReplicasStage) -> Facts:
     before = stage.insync
     lost = stage.send("b")
     stage.arrives(*lost)
-    stage.broker_crashes(0)
+    stage.crashes(0)
     stage.notices(slow=(1,))
     leads = stage.leader
     stage.settle()
@@ -90,7 +90,7 @@ Another leads by the time it continues, and it does not know so. It takes what i
 def zombie_leader(stage: ReplicasStage) -> Facts:
     """A producer that knows no better sends to the former leader."""
     stage.stands_still(0)
-    stage.broker_resumes(0)
+    stage.resumes(0)
     stage.story.remark(broker(0), "does not know of its successor")
     stage.arrives(*stage.send("a"))
     leading = [broker(node.number) for node in stage.nodes if node.broker.replicas[0].leadership is not None]
@@ -137,9 +137,9 @@ def zombie_leader(stage: ReplicasStage) -> Facts:
 )
 def zombie_proposal(stage: ReplicasStage) -> Facts:
     """The zombie's followers have not fetched from it for a long time."""
-    stage.broker_pauses(0)
+    stage.pauses(0)
     stage.passes(LAG_MS + STEP_MS)
-    stage.broker_resumes(0)
+    stage.resumes(0)
     stage.story.remark(broker(0), "does not know of its successor")
     stage.arrives(*stage.send("a"))
     seen = len(stage.recorder.rows)
@@ -186,9 +186,9 @@ def controller_fails(stage: ReplicasStage) -> Facts:
     stage.acknowledged("a")
     first = stage.metadata.controller_epoch
     stage.story.remark(CONTROLLER, "fails")
-    stage.broker_crashes(0)
+    stage.crashes(0)
     without = stage.leader
-    stage.controller_is_elected(1)
+    stage.elect_controller(1)
     stage.notices()
     stage.acknowledged("b")
     return {
@@ -212,7 +212,7 @@ def stale_controller(stage: ReplicasStage) -> Facts:
     """Controller 1 is elected, and the brokers know it."""
     former = stage.controllers[0]
     late = former.word_of(0)
-    stage.controller_is_elected(1)
+    stage.elect_controller(1)
     stage.talk()
     outcomes = {}
     try:
@@ -247,14 +247,14 @@ def stale_controller(stage: ReplicasStage) -> Facts:
 def controlled_shutdown(stage: ReplicasStage) -> Facts:
     """The preferred leader is restarted."""
     stage.acknowledged("a")
-    stage.broker_begins_shutdown(0)
+    stage.begins_shutdown(0)
     stage.talk()
     before = stage.leader
     stage.broker_ends_shutdown(0)
     stage.acknowledged("b")
     stage.returns(0)
     back = stage.leader
-    stage.preferred_leader_is_elected(0)
+    stage.elect_preferred_leader()
     stage.talk()
     return {
         "leads before it goes": before,
@@ -321,13 +321,13 @@ def eligible_waits(stage: ReplicasStage) -> Facts:
     stage.stands_still(0)
     stage.stands_still(1)
     eligible = [broker(node) for node in sorted(stage.metadata.partitions[0].eligible)]
-    stage.broker_resumes(0)
+    stage.resumes(0)
     stage.broker_heartbeats(0)
     stage.talk()
     stage.story.remark(CONTROLLER, "is asked for the preferred leader")
-    stage.preferred_leader_is_elected(0)
+    stage.elect_preferred_leader()
     waiting = stage.leader
-    stage.broker_begins_shutdown(2)
+    stage.begins_shutdown(2)
     stage.talk()
     return {
         "eligible": eligible,

@@ -95,7 +95,7 @@ def unfinished_transaction(stage: TransactionStage) -> Facts:
     with stage.story.offstage():
         crashed, other = stage.start(ID), stage.start("other")
     stage.begin(crashed, t0="a")
-    stage.application_crashes(crashed)
+    stage.crash(crashed)
     with stage.story.offstage():
         stage.application_begins(other)
         stage.send(other, T0, "other")

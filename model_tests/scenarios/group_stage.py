@@ -171,7 +171,7 @@ class GroupStage(TransactionScene, PipelineWorld):
             self.application_commits(source.instance)
             self.until(lambda: source.instance.producer.state is ClientState.READY)
             self.rounds(3)  # for the markers
-            self.application_crashes(source.instance)
+            self.crash(source.instance)
 
     def start(self, name: str, order: Order = Order.IN_TRANSACTION) -> WorkerRun:
         """A worker starts."""

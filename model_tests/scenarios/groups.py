@@ -5,6 +5,7 @@ from typing import Final
 from model_tests.scenarios.group_stage import GroupStage, OfGroups
 from model_tests.scenarios.scenario import Facts, scenario
 from reference.client.group_member import MemberState
+from reference.simulate.transaction_faults import OF_GROUPS
 from reference.world.pipelines import AUTO_COMMIT_MS
 from reference.world.transaction_shape import TransactionShape
 from reference.world.worker import Order, WorkerPhase, WorkerRun
@@ -123,8 +124,8 @@ def stable_fetch(stage: GroupStage) -> Facts:
     stage.rounds(2)
     waiting = stage.counted()
     with stage.story.offstage():
-        stage.rounds(stage.shape.transaction_timeout_ms // 500)
-    stage.coordinator_aborts_timed_out(0)
+        stage.rounds(20)
+    stage.events.let(stage.events.transactions_time_out, 0)
     stage.catches_up()
     return {"while the transaction is open": waiting, "afterwards": stage.counted()}
 
@@ -142,7 +143,7 @@ def group_coordinator_fails(stage: GroupStage) -> Facts:
     """Two members, a new coordinator, and words that come afterwards."""
     workers = together(stage, "worker 1", "worker 2")
     stage.story.remark("group coordinator", "fails; another node reads __consumer_offsets")
-    stage.group_coordinator_fails_over(0, 1)
+    stage.events.let(stage.events.coordinator_fails_over, 1, happening=(OF_GROUPS,))
     stage.write("a", "b", "a")
     stage.catches_up()
     return {

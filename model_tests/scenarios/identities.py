@@ -7,7 +7,10 @@ from model_tests.monitor.story import Story
 from model_tests.scenarios.producer_stage import broker
 from model_tests.scenarios.scenario import Facts, scenario
 from reference.broker.ids import BlockRecord
+from reference.event import FaultRates
 from reference.recording.recorder import FATE, Fate
+from reference.simulate.schedule_transactions import TransactionScheduler
+from reference.tape import Tape
 from reference.world.node import BLOCKS, Storage
 from reference.world.replica_rows import node_name
 from reference.world.transaction_shape import TransactionShape
@@ -51,6 +54,7 @@ class IdentitiesStage(TransactionWorld):
         super().__init__(KAFKA_2_7, BROKERS, storage=Storage(KAFKA_2_7, first))
         self.story = Story(self.recorder, {BLOCKS: RECORD})
         self.story.hidden.discard(BLOCKS)
+        self.events = TransactionScheduler(self, Tape.recorded(()), FaultRates())
         for node in range(BROKERS.nodes):
             client = self.plain.start().client
             self.story.participants |= {node_name(node): broker(node), client: f"producer at {broker(node)}"}
@@ -68,7 +72,7 @@ class IdentitiesStage(TransactionWorld):
     def restart(self, node: int) -> None:
         """A broker restarts, and the rest of its block is lost."""
         self.story.remark(node_name(node), "restarts: the rest of its block is lost")
-        self.broker_restarts(node)
+        self.events.let(self.events.broker_restarts, node)
 
     @property
     def record(self) -> BlockRecord:

@@ -65,8 +65,7 @@ def application_resends(stage: ProducerStage) -> Facts:
     """The answer to the first is under way until it is too late."""
     (first,) = stage.send("a")
     stage.broker_receives(first)
-    stage.clock.advance(stage.shape.delivery_timeout_ms)
-    stage.producer_ticks(0)
+    stage.events.let(stage.events.delivery_times_out)
     stage.story.remark(stage.name_of(0), "reports a timeout to the application (delivery.timeout.ms)")
     stage.lose_answers()
     stage.acknowledged("a")
@@ -162,13 +161,12 @@ def idle_producer(stage: ProducerStage) -> Facts:
 def first_batch_overtaken(stage: ProducerStage) -> Facts:
     """The first of two requests is lost, and the broker knows nothing of the producer."""
     first, second = stage.send("a", "b")
-    stage.request_is_lost(first)
+    stage.lose(first)
     stage.broker_receives(second)
     stage.answer_all()
     stage.send_again()
     stage.settle(rounds=2)
-    stage.clock.advance(stage.shape.delivery_timeout_ms)
-    stage.producer_ticks(0)
+    stage.events.let(stage.events.delivery_times_out)
     stage.settle(rounds=2)
     stage.acknowledged("c")
     return {"log": stage.log, "acknowledged": stage.promised, "failed": stage.failed}
@@ -203,17 +201,15 @@ def delayed_batch(stage: ProducerStage) -> Facts:
     stage.send_again()
     stage.broker_receives(first)
     stage.settle(rounds=3)
-    stage.clock.advance(stage.shape.delivery_timeout_ms)
-    stage.producer_ticks(0)
+    stage.events.let(stage.events.delivery_times_out)
     stage.settle(rounds=2)
     return {"log": stage.log, "acknowledged": stage.promised}
 
 
 def forget(stage: ProducerStage) -> None:
     """So much time passes that brokers forget their silent producers."""
-    stage.clock.advance(stage.shape.expiration_ms)
     for node in range(stage.shape.nodes):
-        stage.producer_state_expires(node)
+        stage.events.let(stage.events.producer_state_expires, node)
 
 
 def seen_by_log(stage: ProducerStage) -> Facts:

@@ -42,7 +42,7 @@ def offsets_in_the_transaction(stage: TransactionStage) -> Facts:
     """The first instance crashes with everything sent and nothing committed."""
     first = prepared(stage)
     transform_in_transaction(stage, first, consumed(stage))
-    stage.application_crashes(first)
+    stage.crash(first)
     second = stage.start(ID)
     transform_in_transaction(stage, second, consumed(stage))
     stage.end(second)
@@ -62,7 +62,7 @@ def offsets_first(stage: TransactionStage) -> Facts:
     """Commit, crash, start again."""
     first = prepared(stage)
     commit_offsets(stage, first, consumed(stage))
-    stage.application_crashes(first)
+    stage.crash(first)
     transform(stage, stage.start(ID), consumed(stage))
     return output(stage)
 
@@ -85,7 +85,7 @@ def output_first(stage: TransactionStage) -> Facts:
     """Write, crash, start again."""
     first = prepared(stage)
     transform(stage, first, consumed(stage))
-    stage.application_crashes(first)
+    stage.crash(first)
     second, again = stage.start(ID), consumed(stage)
     transform(stage, second, again)
     commit_offsets(stage, second, again)

@@ -6,11 +6,14 @@ from typing import Final
 from model_tests.monitor.story import Story
 from reference.broker.ids import ProducerIdentity
 from reference.errors import Impossible
+from reference.event import FaultRates
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 from reference.network import NetworkMessage
 from reference.recording.recorder import FATE
-from reference.simulate.cluster import SentProduce, SimulatedCluster
+from reference.simulate.cluster import SentProduce, SentReply, SimulatedCluster
+from reference.simulate.scheduler import ANSWER_LOST, ProducerScheduler
 from reference.simulate.shape import Shape
+from reference.tape import Tape
 from reference.world.history import producer_name
 from reference.world.replica_rows import node_name
 from spec.versions import NEWEST, Profile
@@ -50,12 +53,18 @@ class OfProducers:
 
 
 class ProducerStage(SimulatedCluster):
-    """A cluster whose producers all write to partition 0."""
+    """A cluster whose producers all write to partition 0.
+
+    Attributes:
+        story: what is drawn.
+        events: of the world: what fails is one of them.
+    """
 
     def __init__(self, profile: Profile, shape: Shape) -> None:
         """Producers that have their producer ids."""
         super().__init__(profile, shape, ordered=False)
         self.story = Story(self.recorder, participants(shape.producers, shape.nodes))
+        self.events = ProducerScheduler(self, Tape.recorded(()), FaultRates())
         for number, producer in enumerate(self.producers):
             if producer.needs_producer_id:
                 self.producer_asks_for_id(number)
@@ -102,7 +111,12 @@ class ProducerStage(SimulatedCluster):
     def lose_answers(self) -> None:
         """Every answer that is under way is lost."""
         for message in tuple(self.replies.in_transit):
-            self.reply_is_lost(message)
+            self.lose(message)
+
+    def lose(self, message: NetworkMessage[SentProduce] | NetworkMessage[SentReply]) -> None:
+        """A request or an answer is lost."""
+        answer = () if isinstance(message.payload, SentProduce) else (ANSWER_LOST,)
+        self.events.let(self.events.network_fails, message, happening=answer)
 
     def acknowledged(self, *values: str, producer: int = 0) -> None:
         """Records are sent and, with everything else that is under way, acknowledged."""

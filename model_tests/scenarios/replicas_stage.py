@@ -6,9 +6,12 @@ from typing import Final
 
 from model_tests.monitor.story import Story
 from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, participants
+from reference.event import FaultRates
 from reference.network import NetworkMessage
 from reference.recording.recorder import FATE, Fate
 from reference.replication.messages import AlterPartition, FetchRequest
+from reference.simulate.schedule_replicas import ReplicasScheduler
+from reference.tape import Tape
 from reference.world.history import producer_name
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_base import controller_name
@@ -57,7 +60,11 @@ class OfReplicas:
 
 
 class ReplicasStage(ReplicasWorld):
-    """Brokers, controllers and producers; all producers write to partition 0."""
+    """Brokers, controllers and producers; all producers write to partition 0.
+
+    Attributes:
+        events: of the world: what fails, and what is back, is one of them.
+    """
 
     def __init__(self, profile: Profile, shape: ReplicasShape) -> None:
         """Brokers that are all in sync, and producers that have their producer ids."""
@@ -68,6 +75,7 @@ class ReplicasStage(ReplicasWorld):
         for number, producer in enumerate(self.clients.producers):
             if producer.needs_producer_id:
                 self.producer_asks_for_id(number, 0)
+        self.events = ReplicasScheduler(self, Tape.recorded(()), FaultRates())
 
     @property
     def cast(self) -> tuple[str, ...]:
@@ -101,14 +109,18 @@ class ReplicasStage(ReplicasWorld):
         for message in messages:
             self.message_arrives(message)
 
+    def lose(self, *messages: NetworkMessage[ReplicaMessage]) -> None:
+        """Messages are lost: the last one that is under way first, as a connection loses all behind one."""
+        for message in reversed(messages):
+            self.events.let(self.events.network_fails, message)
+
     def answered(self) -> None:
         """Every answer to a producer that is under way arrives."""
         self.arrives(*self._under_way(BatchAnswer))
 
     def lose_answers(self) -> None:
         """Every answer to a producer that is under way is lost."""
-        for message in self._under_way(BatchAnswer):
-            self.message_is_lost(message)
+        self.lose(*self._under_way(BatchAnswer))
 
     def _under_way(self, *kinds: type) -> list[NetworkMessage[ReplicaMessage]]:
         return [message for message in self.deliverable() if isinstance(message.payload.body, kinds)]
@@ -125,8 +137,7 @@ class ReplicasStage(ReplicasWorld):
     def requests_alone(self) -> None:
         """What followers ask arrives, and what they are answered is lost."""
         self.arrives(*self._under_way(FetchRequest))
-        for message in self._under_way(FollowerFetchAnswer):
-            self.message_is_lost(message)
+        self.lose(*self._under_way(FollowerFetchAnswer))
 
     def proposals_arrive(self) -> None:
         """What leaders propose reaches the controller."""
@@ -172,9 +183,33 @@ class ReplicasStage(ReplicasWorld):
         self.send(*values)
         self.settle()
 
+    def crashes(self, node: int) -> None:
+        """A broker is killed."""
+        self.events.let(self.events.broker_crashes, self.nodes[node])
+
+    def pauses(self, node: int) -> None:
+        """A broker stands still."""
+        self.events.let(self.events.broker_pauses, self.nodes[node])
+
+    def resumes(self, node: int) -> None:
+        """A broker that stood still continues."""
+        self.events.let(self.events.broker_is_back, self.nodes[node])
+
+    def begins_shutdown(self, node: int) -> None:
+        """A broker gets the order to shut down."""
+        self.events.let(self.events.broker_begins_shutdown, self.nodes[node])
+
+    def elect_controller(self, number: int) -> None:
+        """Another controller is elected."""
+        self.events.let(self.events.controller_is_elected, number)
+
+    def elect_preferred_leader(self) -> None:
+        """The partition is to get its preferred leader back."""
+        self.events.let(self.events.preferred_leader_is_elected)
+
     def fails(self, node: int) -> None:
         """A broker is killed, and so much time passes that the controller notices."""
-        self.broker_crashes(node)
+        self.crashes(node)
         self.notices()
 
     def notices(self, slow: Sequence[int] = ()) -> None:
@@ -183,19 +218,21 @@ class ReplicasStage(ReplicasWorld):
 
     def stands_still(self, node: int) -> None:
         """A broker stands still, and so much time passes that the controller notices."""
-        self.broker_pauses(node)
+        self.pauses(node)
         self.notices()
 
     def returns(self, node: int, lost_batches: int = 0) -> None:
         """A broker is back from disk, without what never got there; it registers, and copies what it lacks."""
         lost = f": {lost_batches} batch never got there" if lost_batches else ""
         self.story.remark(broker(node), f"is back, with what it has on disk{lost}")
-        self.broker_starts(node, lost_batches)
+        power = (self.events.faults.power,) if lost_batches else ()
+        choices = (self.nodes[node], lost_batches) if lost_batches else (self.nodes[node],)
+        self.events.let(self.events.broker_is_back, *choices, happening=power)
         self.catches_up(node)
 
     def goes_on(self, node: int) -> None:
         """A paused broker continues, sends a heartbeat, and copies what it lacks."""
-        self.broker_resumes(node)
+        self.resumes(node)
         self.catches_up(node)
 
     def catches_up(self, node: int) -> None:

@@ -27,10 +27,9 @@ FOREVER_MS: Final = 2 * LAG_MS  # twice as long as a follower may lag before it 
     expected={"acknowledged": ["a", "b"], "log": ["b"]},
 )
 def acks_0(stage: ReplicasStage) -> Facts:
-    """The first of two requests is lost."""
-    first, second = stage.send("a", "b")
-    stage.message_is_lost(first)
-    stage.arrives(second)
+    """A connection breaks with the first request, and the second goes over the next connection."""
+    stage.lose(*stage.send("a"))
+    stage.arrives(*stage.send("b"))
     stage.settle()
     return {"acknowledged": stage.promised, "log": stage.log}
 
@@ -187,7 +186,7 @@ def min_insync_replicas(stage: ReplicasStage) -> Facts:
 def not_enough_replicas_after_append(stage: ReplicasStage) -> Facts:
     """Both followers fail after the append, and come back."""
     stage.arrives(*stage.send("a"))
-    stage.broker_crashes(1)
+    stage.crashes(1)
     stage.fails(2)
     stage.answered()
     stage.returns(1)
@@ -287,10 +286,10 @@ def truncation(stage: ReplicasStage) -> Facts:
     stage.follower_fetches(2, 0)
     stage.requests_alone()
     stage.answered()
-    stage.broker_crashes(0)
+    stage.crashes(0)
     stage.notices(slow=(1, 2))
     has = stage.log_of(2)
     stage.story.remark("broker 1", "is killed before its log was copied")
-    stage.broker_crashes(1)
+    stage.crashes(1)
     stage.notices(slow=(2,))
     return {"acknowledged": stage.promised, "broker 2 has": has, "leads": stage.leader, "log": stage.log}

@@ -160,7 +160,7 @@ def power_lost(stage: ReplicasStage) -> Facts:
     before = stage.log
     for node in range(len(stage.nodes)):
         stage.story.remark(broker(node), "loses power")
-        stage.broker_crashes(node)
+        stage.crashes(node)
     for node in range(len(stage.nodes)):
         stage.returns(node, lost_batches=1)
     stage.settle()

@@ -62,8 +62,7 @@ def transaction_timeout(stage: TransactionStage) -> Facts:
     with stage.story.offstage():
         producer = stage.start(ID)
     stage.begin(producer, t0="a")
-    stage.pause(producer, stage.shape.transaction_timeout_ms + 1)
-    stage.coordinator_aborts_timed_out(0)
+    stage.pause(producer, stage.shape.transaction_timeout_ms, stage.events.transactions_time_out, 0)
     stage.settle()
     state = stage.known(ID).state.name
     stage.end(producer, commit=False)
@@ -100,8 +99,7 @@ def commit_after_timeout(stage: TransactionStage) -> Facts:
     with stage.story.offstage():
         producer = stage.start(ID)
     stage.begin(producer, t0="a")
-    stage.pause(producer, stage.shape.transaction_timeout_ms + 1)
-    stage.coordinator_aborts_timed_out(0)
+    stage.pause(producer, stage.shape.transaction_timeout_ms, stage.events.transactions_time_out, 0)
     stage.settle()
     stage.end(producer)
     return {
@@ -135,8 +133,7 @@ def idle_transactional_producer(stage: TransactionStage) -> Facts:
         producer = stage.start(ID)
     stage.begin(producer, t0="a")
     stage.end(producer)
-    stage.pause(producer, stage.shape.producer_expiration_ms)
-    stage.producer_state_expires(0)
+    stage.pause(producer, stage.shape.producer_expiration_ms, stage.events.producer_state_expires)
     stage.begin(producer, t0="b")
     if standing(producer) == "IN_TRANSACTION":
         stage.end(producer)
@@ -180,8 +177,7 @@ def id_expiration(stage: TransactionStage) -> Facts:
     first = producer_id_of(producer)
     stage.begin(producer, t0="a")
     stage.end(producer)
-    stage.pause(producer, stage.shape.id_expiration_ms)
-    stage.coordinator_expires_ids(0)
+    stage.pause(producer, stage.shape.id_expiration_ms, stage.events.ids_expire)
     stage.begin(producer, t0="b")
     following = stage.start(ID)
     return {

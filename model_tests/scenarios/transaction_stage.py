@@ -11,11 +11,17 @@ from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.consumer import Consumer
 from reference.client.coordinator_channel import EndTxn
+from reference.event import FaultRates
 from reference.log.partition import READ_COMMITTED
+from reference.network import NetworkMessage
 from reference.recording.recorder import FATE, Fate
+from reference.simulate.schedule_transactions import TransactionScheduler
+from reference.simulate.scheduler import ANSWER_LOST
+from reference.simulate.transaction_faults import LOADS_AT_ONCE
+from reference.tape import Tape
 from reference.world.coordinator_rows import VERIFY_PARTITIONS
 from reference.world.instances import ApplicationRun
-from reference.world.messages import CoordinatorCall, Request, Verify, WriteMarker
+from reference.world.messages import CoordinatorCall, Request, Response, Verify, WriteMarker
 from reference.world.node import Storage
 from reference.world.replica_rows import TOPIC
 from reference.world.settling import PAUSE_MS, busy, living, send_all
@@ -77,12 +83,18 @@ class TransactionStory(Story):
 
 
 class TransactionScene(TransactionWorld):
-    """A world of transactions that is recorded to be drawn; node 0 coordinates everything."""
+    """A world of transactions that is recorded to be drawn; node 0 coordinates everything.
+
+    Attributes:
+        story: what is drawn.
+        events: of the world: what fails, and what is mended, is one of them.
+    """
 
     def __init__(self, profile: Profile, shape: TransactionShape, storage: Storage | None = None) -> None:
         """No application has started; the data of nodes is in memory if no storage is given."""
         super().__init__(profile, shape, storage=storage)
         self.story = TransactionStory(self.recorder)
+        self.events = TransactionScheduler(self, Tape.recorded(()), FaultRates())
 
     @property
     def cast(self) -> tuple[str, ...]:
@@ -103,6 +115,10 @@ class TransactionScene(TransactionWorld):
         name = f"{transactional_id} #{earlier + 1}" if earlier else transactional_id
         self.story.participants[instance.client] = name
         return instance
+
+    def crash(self, instance: ApplicationRun) -> None:
+        """An application is gone."""
+        self.events.let(self.events.application_crashes, instance)
 
     def name_of(self, instance: ApplicationRun) -> str:
         """What the story calls an application."""
@@ -147,7 +163,7 @@ class TransactionStage(TransactionScene):
         self.deliver(lambda each: each is request)
         for message in tuple(self.wires.replies.in_transit):
             if message.payload.request is request:
-                (self.sender_receives if answered else self.reply_is_lost)(message)
+                (self.sender_receives if answered else self.lose)(message)
 
     @contextmanager
     def delayed(self) -> Iterator[None]:
@@ -215,19 +231,32 @@ class TransactionStage(TransactionScene):
     def lose_answers(self) -> None:
         """Every answer that is under way is lost."""
         for message in tuple(self.wires.replies.in_transit):
-            self.reply_is_lost(message)
+            self.lose(message)
+
+    def lose(self, message: NetworkMessage[Request] | NetworkMessage[Response]) -> None:
+        """A request or an answer is lost."""
+        answer = (ANSWER_LOST,) if isinstance(message.payload, Response) else ()
+        self.events.let(self.events.network_fails, message, happening=answer)
 
     def replace_coordinator(self) -> None:
         """The coordinator's node fails, and the other one takes over."""
         self.story.remark(coordinator(0), "fails")
-        self.coordinator_fails_over(0, 1)
-        self.coordinator_resigns(0, 0)
+        self.move_coordinator(1)
 
-    def pause(self, instance: ApplicationRun, milliseconds: int) -> None:
-        """An application does nothing for some time."""
+    def move_coordinator(self, node: int, *, loads: bool = True) -> None:
+        """Another node is elected coordinator, and the former one learns it; the log is read at once, or later."""
+        self.events.let(self.events.coordinator_fails_over, node, happening=(LOADS_AT_ONCE,) if loads else ())
+        if self.events.zombies:
+            self.events.let(self.events.fault_is_mended, self.events.coordinator_resigns)
+
+    def pause(
+        self, instance: ApplicationRun, milliseconds: int, until: Callable[[Tape], None], *choices: object
+    ) -> None:
+        """An application does nothing for so long that an event comes of the time."""
         days, seconds = milliseconds // DAY_MS, milliseconds // 1000
         self.story.remark(self.name_of(instance), f"pauses for {f'{days} days' if days > 1 else f'{seconds} seconds'}")
-        self.clock.advance(milliseconds)
+        self.clock.advance(1)  # what began now is over when more than its time has passed
+        self.events.let(until, *choices)
 
     # --- what a scenario sees -----------------------------------------------------------------------------------
 

@@ -4,14 +4,14 @@ The common part takes the next event from the tape.
 """
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, Final
 
 from reference.clock import Clock
 from reference.event import Event, FaultRates, always
 from reference.recording.recorder import Recorder
 from reference.simulate.cluster import SimulatedCluster
-from reference.tape import Tape, Weighted
+from reference.tape import ImpossibleChoice, ScriptedTape, Tape, Weighted
 
 # --- the common part --------------------------------------------------------------------------------------------------
 
@@ -58,6 +58,7 @@ class Scheduler:
         self.tape = tape
         self.recorder = recorder
         self._actor = self if actor is None else actor
+        self._listed = {event.name: event for event in events}
         self._usual = [event for event in events if not event.fault]
         self._conditional = [event for event in self._usual if event.ready is not always]
         self._possible: dict[tuple[bool, ...], WeightedEvents] = {}
@@ -74,6 +75,22 @@ class Scheduler:
         for _ in range(DRAWS):
             if events.happen(self._actor, self.tape):
                 return
+
+    def let(self, act: Callable[[Tape], bool | None], *choices: object, happening: Sequence[int] = ()) -> None:
+        """Let one event of the list happen, with choices that a script makes.
+
+        Args:
+            act: the event, as a method of the scheduler.
+            *choices: in the order in which the event makes them, as values.
+            happening: rates of what happens by chance within the event.
+
+        Raises:
+            ImpossibleChoice: the event cannot happen now, or not so.
+        """
+        event, tape = self._listed[act.__name__], ScriptedTape(choices, happening)
+        if not event.ready(self._actor) or event.act(self._actor, tape) is False:
+            raise ImpossibleChoice(f"{event.name} cannot happen now")
+        tape.end()
 
     def possible(self) -> "WeightedEvents":
         """The events among which the next one is; some of them may turn out not to be possible now."""
@@ -115,6 +132,9 @@ class WeightedEvents(Weighted[Event[Any]]):
 
 LONGEST_QUEUE: Final = 8
 """Batches that an application hands over before it waits."""
+
+ANSWER_LOST: Final = 500
+"""Per thousand losses of a message, those of an answer, where one is under way."""
 
 
 class ProducerScheduler(Scheduler):
@@ -222,11 +242,13 @@ class ProducerScheduler(Scheduler):
     def message_is_lost(self, tape: Tape) -> bool:
         """A request or an answer is lost."""
         requests, replies = self.cluster.requests.in_transit, self.cluster.replies.in_transit
-        if replies and tape.happens(500):
+        if replies and tape.happens(ANSWER_LOST):
             self.cluster.reply_is_lost(tape.pick(replies))
         elif requests:
             self.cluster.request_is_lost(tape.pick(requests))
-        return bool(requests or replies)
+        else:
+            return False
+        return True
 
     def leader_fails_over(self, tape: Tape) -> bool:
         """A follower in sync takes over a partition."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from reference.errors import CorruptMessage, NotEnoughReplicas, NotLeaderOrFollower, Refusal
+from reference.simulate.scheduler import ANSWER_LOST
 from reference.tape import Tape
 from reference.world.instances import ApplicationRun
 from reference.world.plain_applications import PlainApplication
@@ -12,6 +13,9 @@ from spec.vocabulary import Epoch
 
 LAGGING: Final = 500
 """Per thousand elections of a leader of data where they may be unclean, those of a follower that has lagged."""
+
+OF_GROUPS: Final = 200
+"""Per thousand elections of coordinators, those of a coordinator of groups."""
 
 LOADS_AT_ONCE: Final = 700
 """Per thousand elections, those after which the log is read at once."""
@@ -111,7 +115,7 @@ class TransactionFaults:
     def message_is_lost(self, tape: Tape) -> None:
         """A request or an answer is lost."""
         wires = self.world.wires
-        if wires.replies.in_transit and tape.happens(500):
+        if wires.replies.in_transit and tape.happens(ANSWER_LOST):
             self.world.reply_is_lost(tape.pick(wires.replies.in_transit))
         elif wires.requests.in_transit:
             self.world.request_is_lost(tape.pick(wires.requests.in_transit))
@@ -150,7 +154,7 @@ class TransactionFaults:
     def coordinator_fails_over(self, tape: Tape) -> None:
         """A node is elected for a partition of a coordinator's log; a transaction's former one is a zombie."""
         shape, node = self.world.shape, tape.below(self.world.shape.nodes)
-        if tape.happens(200):
+        if tape.happens(OF_GROUPS):
             self.world.group_coordinator_fails_over(tape.below(shape.offsets_partitions), node)
         else:
             self._elect(tape, tape.below(shape.log_partitions), node)

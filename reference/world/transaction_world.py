@@ -288,9 +288,10 @@ class TransactionWorld(Applications):
         self.brokers.unavailable.add(partition)
 
     def partition_regains_leader(self, partition: TopicPartition) -> None:
-        """A data partition can be written to again."""
-        self._remark_partition(partition, "has a leader again")
-        self.brokers.unavailable.discard(partition)
+        """A data partition can be written to again, if it could not be."""
+        if partition in self.brokers.unavailable:
+            self._remark_partition(partition, "has a leader again")
+            self.brokers.unavailable.discard(partition)
 
     def _remark_partition(self, partition: TopicPartition, remark: str) -> None:
         node = node_name(self.brokers.leader_of(partition))
