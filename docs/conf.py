@@ -39,6 +39,7 @@ extensions = [
     "covered",
     "kip_pages",
     "api_pages",
+    "audit_tables",
     "bench_page",
     "derived_pages",
     "internal_links",

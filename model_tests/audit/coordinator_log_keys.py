@@ -10,6 +10,7 @@ from model_tests.audit.coordinator_log_changes import CoordinatorLink, judge_cha
 from model_tests.audit.diagnosis import Judge, Repair, diagnose
 from model_tests.audit.findings import Finding
 from model_tests.audit.holes import Holes
+from model_tests.audit.repair_kinds import RECORD_KEY
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import StateRecord
 from spec import rules
@@ -74,7 +75,11 @@ def diagnose_keys(reported: Reported, missing: Holes, *, whole: bool) -> tuple[R
     )
     repairs = (
         Repair(
-            (_misplaced(record, there),), partial(_under_key, record, there, missing, whole), len(reported), predicted=1
+            RECORD_KEY,
+            (_misplaced(record, there),),
+            partial(_under_key, record, there, missing, whole),
+            len(reported),
+            predicted=1,
         )
         for record, there in foreign
     )

@@ -1,7 +1,8 @@
 """Diagnosis: a search over declared repairs for what explains many findings at once.
 
-A repair is evidence as it would be if one thing had not gone wrong. Evidence is described by its findings, or by the
-repairs and the findings that are left after them. The shorter of the two is the diagnosis (minimum description length):
+A repair is evidence as it would be if one thing had not gone wrong (`repair_kinds`). Evidence is described by its
+findings, or by the repairs and the findings that are left after them. The shorter of the two is the diagnosis (minimum
+description length):
 
 - A finding says which rule is broken at which place: `log2(rules * places)` bits.
 - A repair says as much of each cause that is reported in place of what it explains, and which of its alternatives it
@@ -19,6 +20,7 @@ from itertools import islice
 from math import log2
 from typing import Final, Generic, TypeVar
 
+from model_tests.audit.repair_kinds import RepairKind
 from spec.rules import RULES
 
 Evidence = TypeVar("Evidence")
@@ -35,12 +37,14 @@ class Repair(Generic[Evidence, Cause]):
     """One thing that may have gone wrong.
 
     Attributes:
+        kind: of the thing.
         causes: what is reported of it, in place of what it explains.
         repaired: makes the evidence as it would be without it.
         alternatives: among how many repairs of its kind it is one.
         predicted: how much more the repaired evidence predicts rightly than the evidence; negative where it is less.
     """
 
+    kind: RepairKind
     causes: tuple[Cause, ...]
     repaired: Callable[[Evidence], Evidence]
     alternatives: int = 1

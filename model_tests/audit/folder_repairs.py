@@ -16,6 +16,7 @@ from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.diagnosis import Diagnosis, Judge, Repair, diagnose
 from model_tests.audit.findings import BrokenRule, Finding
 from model_tests.audit.partition_verdict import AuditedTransactionLog
+from model_tests.audit.repair_kinds import COPIED_SEGMENT, FOLDER_NAMES, FOREIGN_FOLDER
 from model_tests.audit.replica import ReplicaSummary, coarser
 from model_tests.audit.transactions import TransactionsReport, audit_transactions
 from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
@@ -133,7 +134,9 @@ def _foreign_coordinators(logs: Sequence[AuditedTransactionLog], joined: Joined)
             few = f"next to nothing is here ({counted(right, 'marker')} or data)" if right else "no marker is here"
             why = f"of all transactions that it has, {few}{_FOREIGN}"
             damage = tuple(SegmentDamage(logs[number].path, 0, why) for number in chosen)
-            yield Repair(damage, _changed(dict.fromkeys(chosen, _joined_with_none)), len(rightly), -right)
+            yield Repair(
+                FOREIGN_FOLDER, damage, _changed(dict.fromkeys(chosen, _joined_with_none)), len(rightly), -right
+            )
 
 
 def _transactions(log: AuditedTransactionLog) -> Sequence[CoordinatorTransaction]:
@@ -229,6 +232,7 @@ def _exchange(
     names = frozenset().union(*directories.values())
     having = sum(own.keys() >= set(ring) for own in directories.values())
     return Repair(
+        FOLDER_NAMES,
         tuple(_exchanged(log, other) for log, other in moved),
         _changed({numbers[log.path]: partial(_at_partition, other.partition) for log, other in moved}),
         comb(len(names), len(ring)) * factorial(len(ring) - 1) * (2**having - 1),
@@ -368,7 +372,7 @@ def _copied_segments(
             whose = f"its batches are those of {logs[other].topic}-{logs[other].partition}{_COPIED}"
             damage = SegmentDamage(segment.path, 0, whose)
             alternatives = len(segments[number]) * len(logs)
-            yield Repair((damage,), _changed({number: partial(_cut_at, segment.base)}), alternatives)
+            yield Repair(COPIED_SEGMENT, (damage,), _changed({number: partial(_cut_at, segment.base)}), alternatives)
 
 
 def _cut_at(offset: int, log: AuditedTransactionLog) -> AuditedTransactionLog:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.diagnosis import Judge, Repair, diagnose
 from model_tests.audit.findings import Finding
+from model_tests.audit.repair_kinds import MARKER_PLACE, MARKER_PRODUCER, RepairKind
 from model_tests.audit.transaction_findings import Located, is_misplaced, located, outcome_word
 from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
 from model_tests.audit.transactions_judge import JudgedTransaction
@@ -55,9 +56,9 @@ def _diagnosed(
 ) -> tuple[Finding, Findings]:
     """The finding that a marker is missing, or its cause; and the findings about markers that the cause explains."""
     ways = list(_ways(lacking, judged.one, gap, loose, here))
-    evidence = (lacking, *(one for one in here if any(one in taken for _, taken in ways)))
+    evidence = (lacking, *(one for one in here if any(one in taken for *_, taken in ways)))
     repairs: Iterator[MarkerRepair] = (
-        Repair((cause,), partial(_without, (lacking, *taken)), len(loose)) for cause, taken in ways
+        Repair(kind, (cause,), partial(_without, (lacking, *taken)), len(loose)) for kind, cause, taken in ways
     )
     places = len(gap.place.summary.markers) + len(gap.place.summary.runs)
     judge: Judge[Findings, Findings, Finding] = Judge(lambda held: held, len, lambda held: held, places)
@@ -69,7 +70,7 @@ def _diagnosed(
 
 def _ways(
     lacking: Finding, one: JoinedTransaction, gap: Gap, loose: Sequence[MarkedData], here: Findings
-) -> Iterator[tuple[Finding, Findings]]:
+) -> Iterator[tuple[RepairKind, Finding, Findings]]:
     """The markers that may be the missing one, as its cause, each with the findings about it.
 
     It is the transaction's own marker in another place, or another producer's marker in the right place.
@@ -80,9 +81,9 @@ def _ways(
         of = tuple(each for each in here if each.producer_id == marker.producer_id and each.offset in offsets)
         moved = [each for each in of if each.offset == marker.offset] if is_misplaced(ended, one) else []
         if moved:
-            yield moved[0], (moved[0],)
+            yield MARKER_PLACE, moved[0], (moved[0],)
         elif _is_named_otherwise(marker, one.known, gap):
-            yield _misnamed(lacking, marker, one.known, gap), of
+            yield MARKER_PRODUCER, _misnamed(lacking, marker, one.known, gap), of
 
 
 def _without(explained: Findings, held: Findings) -> Findings:

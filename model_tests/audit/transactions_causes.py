@@ -8,11 +8,12 @@ repair only has to name the cause (`model_tests.audit.diagnosis`).
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from model_tests.audit.diagnosis import Judge, Repair, diagnose
 from model_tests.audit.findings import BrokenRule, Finding
 from model_tests.audit.partition_verdict import AuditedTransactionLog
+from model_tests.audit.repair_kinds import FILES, ONE_BATCH, OTHER_LOG, UNMARKED_MARKER, RepairKind
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import TOPIC
@@ -21,6 +22,8 @@ from spec.vocabulary import ABSENT, Api
 
 Held: TypeAlias = Mapping[int, Finding]
 """The findings of a log by their numbers: those of the partition, then those of the join."""
+
+Found = TypeVar("Found")
 
 Caused: TypeAlias = tuple[int, frozenset[int]]
 """The number of a finding, and the numbers of the findings that it explains."""
@@ -46,22 +49,37 @@ def diagnose_causes(
         batches: how many batches it has.
     """
     held: Held = dict(enumerate((*own, *joined)))
-    for kind in _KINDS:
-        held = _explained(held, kind(held, len(own), runs), len(own), batches)
+    for kind, explaining in _KINDS:
+        found = explaining(held, len(own), runs)
+        held = _explained(kind, held, found, partial(_merged, len(own)), batches)
     return list(held.values())
 
 
-def _explained(held: Held, repairs: Iterable[Caused], joined: int, batches: int) -> Held:
-    """What is left of the findings; groups of repairs without a common finding are searched separately."""
-    judge: Judge[Held, Held, Finding] = Judge(lambda left: left, len, lambda left: left.values(), batches)
+def _explained(
+    kind: RepairKind,
+    held: Mapping[int, Found],
+    repairs: Iterable[Caused],
+    merged: Callable[[int, Found, Sequence[Found]], Found],
+    batches: int,
+) -> dict[int, Found]:
+    """What is left of the findings; groups of repairs without a common finding are searched separately.
+
+    Args:
+        kind: of the repairs.
+        held: the findings by their numbers.
+        repairs: which finding explains which others.
+        merged: the finding of a number with those that it explains.
+        batches: at how many places there may be a finding.
+    """
+    judge: Judge[Mapping[int, Found], Mapping[int, Found], int] = Judge(lambda left: left, len, iter, batches)
     gone: set[int] = set()
-    mended: dict[int, Finding] = {}
+    mended: dict[int, Found] = {}
     for group in _connected(_with_indirect([one for one in repairs if one[1]])):
         numbers = frozenset().union(*({cause, *of} for cause, of in group))
-        evidence: Held = {number: held[number] for number in sorted(numbers)}
+        evidence: Mapping[int, Found] = {number: held[number] for number in sorted(numbers)}
         likeliest = sorted(group, key=lambda one: -len(one[1]))
-        declared: Iterator[Repair[Held, Finding]] = (
-            Repair((), partial(_as_cause, *one, joined), len(evidence)) for one in likeliest
+        declared: Iterator[Repair[Mapping[int, Found], Found]] = (
+            Repair(kind, (), partial(_as_cause, *one, merged), len(evidence)) for one in likeliest
         )
         left = diagnose(evidence, evidence, declared, judge).evidence
         gone |= numbers - left.keys()
@@ -105,22 +123,30 @@ def _connected(repairs: Sequence[Caused]) -> Iterable[list[Caused]]:
     return groups.values()
 
 
-def _as_cause(cause: int, of: frozenset[int], joined: int, held: Held) -> Held:
-    """The findings, one of them with those that it caused; it takes over what the join says about the transaction."""
-    explained = [one for number, one in held.items() if number in of]
+def _as_cause(
+    cause: int,
+    of: frozenset[int],
+    merged: Callable[[int, Found, Sequence[Found]], Found],
+    held: Mapping[int, Found],
+) -> Mapping[int, Found]:
+    """The findings, one of them with those that it caused, if it is still there."""
     if cause not in held:
         return held
-    merged = held[cause].causes(explained)
+    left = {number: one for number, one in held.items() if number not in of}
+    return {**left, cause: merged(cause, held[cause], [one for number, one in held.items() if number in of])}
+
+
+def _merged(joined: int, cause: int, finding: Finding, explained: Sequence[Finding]) -> Finding:
+    """A finding with those that it caused; it takes over what the join says about the transaction."""
+    merged = finding.causes(explained)
     of_join = [one for one in explained if one.step]
     said = [*of_join, merged] if cause < joined else [merged, *of_join]
-    merged = replace(
+    return replace(
         merged,
         transactional_id=next((one.transactional_id for one in said if one.transactional_id), ""),
         step=next((one.step for one in said if one.step), ""),
         remedy=next((one.remedy for one in said if one.remedy), ""),
     )
-    left = {number: one for number, one in held.items() if number not in of}
-    return {**left, cause: merged}
 
 
 # --- one batch, judged by the partition and by the join -----------------------------------------------------------
@@ -267,11 +293,11 @@ def _alike(held: Held, *_: object) -> Iterator[Caused]:
         yield first, frozenset(same)
 
 
-_KINDS: Final[tuple[Callable[[Held, int, Sequence[DataRun]], Iterator[Caused]], ...]] = (
-    _of_one_batch,
-    _unmarked,
-    _beside,
-    _alike,
+_KINDS: Final[tuple[tuple[RepairKind, Callable[[Held, int, Sequence[DataRun]], Iterator[Caused]]], ...]] = (
+    (ONE_BATCH, _of_one_batch),
+    (UNMARKED_MARKER, _unmarked),
+    (FILES, _beside),
+    (FILES, _alike),
 )
 """The ways in which a finding explains others, in the order in which they are tried: the closest to the log first.
 
@@ -285,50 +311,89 @@ _OF_IDENTITIES: Final = (rules.IDS_UNIQUE, rules.IDS_IDENTITY_NEVER_REPEATS, rul
 """Rules about the producer ids and epochs that coordinators hand out."""
 
 
+@dataclass(frozen=True, slots=True)
+class _FoundInLog:
+    """A finding with its number, and the numbers of those that it explains."""
+
+    number: int
+    log: AuditedTransactionLog
+    finding: Finding
+    explains: tuple[int, ...] = ()
+
+
 def diagnose_across(
     logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
 ) -> tuple[list[tuple[Finding, ...]], list[list[tuple[Finding, BrokenRule]]]]:
-    """The findings of each log that none of another kind explains; and what is explained there, with its cause.
-
-    An identity that a coordinator handed out twice breaks its producer's history wherever it writes. A wrong marker is
-    in one replica only: the others differ from it there. What it makes of a transaction, or that it is missing, is not
-    what the client was answered.
-    """
+    """The findings of each log that none of another log explains; and what is explained there, with its cause."""
     placed = [(log, one) for log, own in zip(logs, findings, strict=True) for one in own]
-    sure = [(log, one) for log, one in placed if one.severity is Severity.VIOLATION]
-    identities = {(log.cluster, one.producer_id): one for log, one in sure if _hands_out(log, one)}
-    histories = [(log, one) for log, one in sure if log.topic != TOPIC and one.rule in (*_OF_EPOCHS, *_OF_SEQUENCES)]
-    causes = {(log.path, one): identities.get((log.cluster, one.producer_id)) for log, one in histories}
-    markers = {_at(log, one): one for log, one in sure if _is_of_marker(one) and not causes.get((log.path, one))}
-    differ = [(log, one) for log, one in placed if one.rule is rules.REPL_PREFIX_AGREEMENT]
-    causes |= {(log.path, one): markers.get(_at(log, one)) for log, one in differ}
-    answers = [(log, one) for log, one in sure if one.rule is rules.TXN_CLIENT_VERDICT]
-    of_markers = [(log, one) for log, one in sure if one.step == Api.WRITE_TXN_MARKERS] if answers else []
-    for log, one in answers:
-        ends = (cause for at, cause in of_markers if at is log and _is_end_of(log, cause, one))
-        causes[log.path, one] = next(ends, None)
-    left: list[tuple[Finding, ...]] = []
-    explained: list[list[tuple[Finding, BrokenRule]]] = []
-    for log, own in zip(logs, findings, strict=True):
-        found = [(causes.get((log.path, one)), one) for one in own]
-        left.append(tuple(one for cause, one in found if cause is None))
-        explained.append([(cause, each) for cause, one in found if cause is not None for each in one.alone()])
-    return left, explained
+    held = {number: _FoundInLog(number, *one) for number, one in enumerate(placed)}
+    causes = {**_of_identities(held), **_of_answers(held)}
+    causes |= {number: cause for number, cause in _of_replicas(held).items() if cause not in causes}
+    repairs = [(cause, frozenset(of for of, by in causes.items() if by == cause)) for cause in set(causes.values())]
+
+    def with_explained(_: int, one: _FoundInLog, explained: Sequence[_FoundInLog]) -> _FoundInLog:
+        return replace(one, explains=tuple(each.number for each in explained))
+
+    left = _explained(OTHER_LOG, held, repairs, with_explained, sum(log.verdict.batches for log in logs))
+    explained_by = {number: one.finding for one in left.values() for number in one.explains}
+    numbers, kept, explained = iter(held), list[tuple[Finding, ...]](), list[list[tuple[Finding, BrokenRule]]]()
+    for own in findings:
+        here = [next(numbers) for _ in own]
+        kept.append(tuple(held[number].finding for number in here if number in left))
+        gone = ((explained_by[number], held[number].finding) for number in here if number not in left)
+        explained.append([(cause, each) for cause, one in gone for each in one.alone()])
+    return kept, explained
 
 
-def _hands_out(log: AuditedTransactionLog, one: Finding) -> bool:
-    return log.topic == TOPIC and one.rule in _OF_IDENTITIES
+def _sure(held: Mapping[int, _FoundInLog]) -> dict[int, _FoundInLog]:
+    return {number: one for number, one in held.items() if one.finding.severity is Severity.VIOLATION}
+
+
+def _of_identities(held: Mapping[int, _FoundInLog]) -> dict[int, int]:
+    """An identity that a coordinator handed out twice breaks its producer's history wherever it writes."""
+    sure = _sure(held)
+    handed_out = {
+        (one.log.cluster, one.finding.producer_id): number
+        for number, one in sure.items()
+        if one.log.topic == TOPIC and one.finding.rule in _OF_IDENTITIES
+    }
+    broken = {
+        number: handed_out.get((one.log.cluster, one.finding.producer_id), ABSENT)
+        for number, one in sure.items()
+        if one.log.topic != TOPIC and one.finding.rule in (*_OF_EPOCHS, *_OF_SEQUENCES)
+    }
+    return {number: cause for number, cause in broken.items() if cause != ABSENT}
+
+
+def _of_replicas(held: Mapping[int, _FoundInLog]) -> dict[int, int]:
+    """A wrong marker is in one replica only: the others differ from it there."""
+    markers = {_at(one): number for number, one in _sure(held).items() if _is_of_marker(one.finding)}
+    differ = (number for number, one in held.items() if one.finding.rule is rules.REPL_PREFIX_AGREEMENT)
+    return {number: markers[_at(held[number])] for number in differ if _at(held[number]) in markers}
+
+
+def _of_answers(held: Mapping[int, _FoundInLog]) -> dict[int, int]:
+    """What a wrong marker makes of a transaction, or that it is missing, is not what the client was answered."""
+    sure = _sure(held)
+    answers = {number: one for number, one in sure.items() if one.finding.rule is rules.TXN_CLIENT_VERDICT}
+    markers = {number: one for number, one in sure.items() if one.finding.step == Api.WRITE_TXN_MARKERS and answers}
+    ends = {
+        number: next((cause for cause, each in markers.items() if _ends_data_of(each, one)), ABSENT)
+        for number, one in answers.items()
+    }
+    return {number: cause for number, cause in ends.items() if cause != ABSENT}
 
 
 def _is_of_marker(one: Finding) -> bool:
     return one.step == Api.WRITE_TXN_MARKERS and one.until == ABSENT
 
 
-def _is_end_of(log: AuditedTransactionLog, cause: Finding, one: Finding) -> bool:
+def _ends_data_of(marked: _FoundInLog, answered: _FoundInLog) -> bool:
     """Whether a finding is about the marker that ends the data of another one, or should end it."""
-    if cause.transactional_id != one.transactional_id or log.verdict.reported is None:
+    cause, one, reported = marked.finding, answered.finding, answered.log.verdict.reported
+    if marked.log is not answered.log or cause.transactional_id != one.transactional_id or reported is None:
         return False
-    here = log.verdict.reported.here
+    here = reported.here
     number = next((number for number, each in enumerate(here.markers) if each.offset == cause.offset), ABSENT)
     ended = (run for run in here.runs if run.marker == number != ABSENT)
     return cause.offset <= one.offset <= cause.until or any(
@@ -336,5 +401,5 @@ def _is_end_of(log: AuditedTransactionLog, cause: Finding, one: Finding) -> bool
     )
 
 
-def _at(log: AuditedTransactionLog, one: Finding) -> tuple[str, str, int, int]:
-    return log.cluster, log.topic, log.partition, one.offset
+def _at(one: _FoundInLog) -> tuple[str, str, int, int]:
+    return one.log.cluster, one.log.topic, one.log.partition, one.finding.offset

@@ -12,6 +12,7 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.fold import Break
 from model_tests.audit.links import Links
 from model_tests.audit.messages import unusual_first, violation
+from model_tests.audit.repair_kinds import BATCH_PRODUCER
 from model_tests.audit.resynchronization import next_sequence
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches
@@ -56,6 +57,7 @@ def diagnose_producer_ids(
     )
     repairs = (
         Repair(
+            BATCH_PRODUCER,
             (_misnamed(judged, number, row),),
             partial(_renamed, row, int(judged.links.batches.producer_id[number])),
             producers,

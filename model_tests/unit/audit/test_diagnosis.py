@@ -7,9 +7,11 @@ from math import log2
 import pytest
 
 from model_tests.audit.diagnosis import MOST_TRIED, Diagnosis, Judge, Repair, diagnose
+from model_tests.audit.repair_kinds import RepairKind
 from spec.rules import RULES
 
 Items = frozenset[int]
+KIND = RepairKind("a kind", "something", "few")
 PLACES = 100
 FINDING = log2(len(RULES) * PLACES)
 """Bits of a finding."""
@@ -27,7 +29,7 @@ class Without:
 
 def repair(name: str, *explained: int, alternatives: int = 1, predicted: int = 0) -> Repair[Items, str]:
     """One cause of some findings."""
-    return Repair((name,), Without(frozenset(explained)), alternatives, predicted)
+    return Repair(KIND, (name,), Without(frozenset(explained)), alternatives, predicted)
 
 
 def diagnosed(count: int, *repairs: Repair[Items, str]) -> Diagnosis[Items, Items, str, int]:
@@ -68,8 +70,8 @@ def test_two_causes_of_one_repair_are_both_paid_for() -> None:
     """As where two folders have each other's names."""
     both = ("left", "right")
 
-    assert diagnosed(9, Repair(both, Without(frozenset(range(2))))).causes == ()
-    assert diagnosed(9, Repair(both, Without(frozenset(range(3))))).causes == both
+    assert diagnosed(9, Repair(KIND, both, Without(frozenset(range(2))))).causes == ()
+    assert diagnosed(9, Repair(KIND, both, Without(frozenset(range(3))))).causes == both
 
 
 def test_no_more_repairs_are_tried_than_there_is_time_for() -> None:
@@ -84,8 +86,8 @@ def test_no_more_repairs_are_tried_than_there_is_time_for() -> None:
         return repaired
 
     def repairs() -> Iterator[Repair[Items, str]]:
-        yield from (Repair((str(number),), without(number), predicted=-9) for number in range(1000))
-        yield from (Repair((str(number),), without(number)) for number in range(1000, 2000))
+        yield from (Repair(KIND, (str(number),), without(number), predicted=-9) for number in range(1000))
+        yield from (Repair(KIND, (str(number),), without(number)) for number in range(1000, 2000))
 
     found = diagnosed(9, *repairs())
 
