@@ -5,9 +5,10 @@ arrives. Of other traces, a file or a replay, a step has both on one arrow.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import takewhile
 from typing import Final
 
 from model_tests.diagrams import events
@@ -15,7 +16,7 @@ from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note
 from model_tests.judging.coordinator_verdicts import branch_names, is_coordinators
 from model_tests.judging.judges import append_judge, coordinator_judge
 from model_tests.traces.schema import BY_NAME, Row
-from reference.recording.recorder import FATE, Fate
+from reference.recording.recorder import ASSIGNMENTS, FATE, FIRST_FREE_ID, GROUP_LEADER, RECORD_VERSION, Fate
 from spec.protocol.append import names
 from spec.versions import PROFILES
 from spec.vocabulary import Api, ControlType, ErrorCode, TransactionState
@@ -29,6 +30,8 @@ _NOT_DECIDED: Final = (
 """Answers of a node that does not coordinate the id, and decides nothing about it."""
 
 _ANSWERS: Final = (Fate.ANSWERED, Fate.ANSWER_LOST)
+_TAKEN: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+"""Errors that refuse nothing: with the latter a new member gets its id."""
 
 
 def client_of(row: Row) -> str:
@@ -110,13 +113,15 @@ class _Drawing:
         Where messages are shown, the partitions of a request are one step, and so is an answer that comes at once.
         """
         steps: list[tuple[Event, ...]] = []
-        for number, row in enumerate(self._rows):
-            continues = number and self._continues(self._rows[number - 1], row)
-            drawn = tuple(self._events(row))
+        before: Row | None = None
+        for rows in _moments(self._rows):
+            continues = before is not None and self._continues(before, rows[0])
+            drawn = tuple(self._events(rows))
             if continues:
                 steps[-1] += drawn
             else:
                 steps.append(drawn)
+            before = rows[-1]
         return tuple(steps)
 
     def _continues(self, before: Row, row: Row) -> bool:
@@ -132,7 +137,8 @@ class _Drawing:
             return _partition(row) not in self._handled[sending]
         return bool(row["api"] == "ClientFetched" and row["client"] == before["client"])
 
-    def _events(self, row: Row) -> Iterator[Event]:
+    def _events(self, rows: Sequence[Row]) -> Iterator[Event]:
+        row = rows[0]
         client, node = self._captions.client(row), self._captions.node(row)
         match row.get(FATE):
             case None:
@@ -140,25 +146,29 @@ class _Drawing:
             case Fate.REMARK:
                 yield Note(node or client, row["api"])
             case Fate.SENT:
-                yield Note(client, f"sends {self._request(row)}")
+                yield Note(client, f"sends {self._request(rows)}")
             case Fate.ARRIVED:
-                self._waiting.add((_sending(row), _partition(row)))
-                yield DrawnMessage(client, node, self._request(row), self._mark(row))
+                self._waiting |= {(_sending(each), _partition(each)) for each in rows}
+                yield self._arriving(rows, client, node)
             case Fate.GIVEN_UP:
                 self._given_up.add(_sending(row))
-                yield Note(client, f"waits no longer for the answer to {self._request(row)}")
+                yield Note(client, f"waits no longer for the answer to {self._request(rows)}")
             case Fate.LOST:
-                yield DrawnMessage(client, node, self._request(row), Mark.LOST)
+                yield DrawnMessage(client, node, self._request(rows), Mark.LOST)
             case Fate.SAID | Fate.REFUSED as fate:
                 yield DrawnMessage(client, node, row["api"], Mark.REFUSED if fate == Fate.REFUSED else Mark.PLAIN)
             case fate:
                 if row["message"] >= 0 and _sending(row) not in self._handled:
-                    yield DrawnMessage(client, node, self._request(row))  # its node left no step
-                refused = Mark.REFUSED if row["error"] != ErrorCode.NONE else Mark.PLAIN
-                yield DrawnMessage(node, client, self._answer(row), Mark.LOST if fate == Fate.ANSWER_LOST else refused)
+                    yield self._arriving(rows, client, node)  # its node left no step
+                refused = Mark.REFUSED if any(each["error"] not in _TAKEN for each in rows) else Mark.PLAIN
+                yield DrawnMessage(node, client, self._answer(rows), Mark.LOST if fate == Fate.ANSWER_LOST else refused)
+
+    def _arriving(self, rows: Sequence[Row], client: str, node: str) -> DrawnMessage:
+        mark, *_ = [self._mark(row) for row in rows]
+        return DrawnMessage(client, node, self._request(rows), mark)
 
     def _step(self, row: Row, client: str, node: str) -> Iterator[Event]:
-        text, state, part = self._request(row), left(row), (_sending(row), _partition(row))
+        text, state, part = self._request([row]), left(row), (_sending(row), _partition(row))
         between = client and node and client != node and part not in self._waiting
         self._waiting.discard(part)
         mark = self._mark(row)
@@ -182,13 +192,14 @@ class _Drawing:
         self._handled[sending].add(partition)
         return Mark.AGAIN if again else Mark.LATE if late else Mark.PLAIN
 
-    def _request(self, row: Row) -> str:
-        return _words(row["api"], request_text(row, self._records(row)), self._captions.transaction(row))
+    def _request(self, rows: Sequence[Row]) -> str:
+        text = _in_one([request_text(row, self._records(row)) for row in rows])
+        return _words(rows[0]["api"], text, self._captions.transaction(rows[0]))
 
-    def _answer(self, row: Row) -> str:
-        """The answer, with its partition where the request was about several."""
-        several = len(self._handled.get(_sending(row), ())) > 1
-        return _words(_partition(row) if several else "", answer_text(row))
+    def _answer(self, rows: Sequence[Row]) -> str:
+        """The answer, with its partitions where the request was about several."""
+        several = len(self._handled.get(_sending(rows[0]), ())) > 1
+        return _in_one([_words(_partition(row) if several else "", answer_text(row)) for row in rows])
 
     def _records(self, row: Row) -> str:
         """Names of the records that a step is about: those of their writer, or those at the same place in the log."""
@@ -201,16 +212,49 @@ class _Drawing:
         return named
 
 
+def _moments(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
+    """Steps and annotations; what is annotated of one message, a row for each partition, is together."""
+    together: list[Row] = []
+    for row in rows:
+        if together and not _is_of_message(row, together):
+            yield together
+            together = []
+        together.append(row)
+    if together:
+        yield together
+
+
+def _is_of_message(row: Row, others: Sequence[Row]) -> bool:
+    """Whether an annotation says of one more partition what others say."""
+    if FATE not in row or row["message"] < 0:
+        return False
+    same = all(row.get(name) == others[0].get(name) for name in (FATE, "api", "client", "node", "message"))
+    return same and _partition(row) not in map(_partition, others)
+
+
+def _in_one(texts: Sequence[str]) -> str:
+    """Several texts in one: the words with which all of them begin and end are there once."""
+    words = [text.split() for text in dict.fromkeys(texts)]
+    first = _alike(words)
+    last = _alike([each[first:][::-1] for each in words])
+    differ = ", ".join(" ".join(each[first : len(each) - last]) for each in words)
+    return _words(*words[0][:first], differ, *words[0][len(words[0]) - last :])
+
+
+def _alike(texts: Sequence[Sequence[str]]) -> int:
+    """With how many words all texts begin."""
+    return sum(1 for _ in takewhile(lambda found: len(set(found)) == 1, zip(*texts, strict=False)))
+
+
 def request_text(row: Row, records: str = "") -> str:
     """What a step asked for, in a few words; `records` names those that it is about."""
     if row["origin"] >= 0:
         return _words(_partition(row), records or _kind(row), _identity(row), _sequences(row), _coordinator(row))
     outcome = ("commit" if row["committed"] else "abort") if row["api"] == Api.END_TXN else ""
-    offset = f"offset {row['offset']}" if row["offset"] >= 0 else ""
+    offset = f"offset {row['offset']}" if row["offset"] >= 0 and row["api"] != Api.OFFSET_FETCH else ""
     passed_over = "passed over" if row["api"] == "ClientFetched" and not row["delivered"] else ""
     about = _words(row["transactional_id"], _identity(row), _expected(row), _partition(row), outcome, offset)
-    generation = f"generation {row['generation']}" if row["generation"] >= 0 else ""
-    return _words(about, generation, _replicas(row), records, passed_over, _coordinator(row))
+    return _words(about, _membership(row), _replicas(row), _record_of_ids(row), records, passed_over, _coordinator(row))
 
 
 def answered(row: Row) -> str:
@@ -222,10 +266,25 @@ def answered(row: Row) -> str:
 def answer_text(row: Row) -> str:
     """The answer itself."""
     offset = f"at {row['first_offset']}" if row["first_offset"] >= 0 else ""
-    nothing = "nothing" if row["api"] == "ConsumerFetch" and not row["batch_count"] and not row["error"] else ""
     handed = f"{row['reply_producer_id']}/{row['reply_epoch']}" if row["reply_producer_id"] >= 0 else ""
     known = "duplicate" if row["duplicate"] else ""
-    return _words(_name(ErrorCode, row["error"]), offset, handed, nothing, known)
+    return _words(_name(ErrorCode, row["error"]), offset, handed, _given(row), known)
+
+
+def _given(row: Row) -> str:
+    """What else the answer has, by what was asked for."""
+    match row["api"]:
+        case "ConsumerFetch" if not row["batch_count"] and not row["error"]:
+            return "nothing"
+        case Api.JOIN_GROUP:
+            leads = row["member"] and row["member"] == row.get(GROUP_LEADER)
+            return f"{_membership(row)}, which it leads" if leads else _membership(row)
+        case Api.SYNC_GROUP if not row["error"]:
+            return _partition(row) or "no partitions"
+        case Api.OFFSET_FETCH if not row["error"]:
+            return f"offset {row['offset']}" if row["offset"] >= 0 else "no offset"
+        case _:
+            return _record_of_ids(row)
 
 
 def decided_by(row: Row) -> str:
@@ -267,8 +326,24 @@ def _replicas(row: Row) -> str:
             return f"drops from offset {row['truncated_to']} on"
         case "ControllerElection":
             return f"controller epoch {row['controller_epoch_after']}"
+        case "LeaderAndIsr":
+            return f"controller epoch {row['asked_controller_epoch']}"
         case _:
             return broker
+
+
+def _membership(row: Row) -> str:
+    """The member of a group and its generation."""
+    member = f"as {row['member']}" if row["member"] else ""
+    generation = f"generation {row['generation']}" if row["generation"] >= 0 else ""
+    count = row.get(ASSIGNMENTS, 0)
+    assigned = f"with {count} assignment{'s' if count > 1 else ''}" if count else ""
+    return _words(", ".join(filter(None, (member, generation))), assigned)
+
+
+def _record_of_ids(row: Row) -> str:
+    """The record of the producer ids that are handed out, as it is or is to be."""
+    return f"version {row[RECORD_VERSION]}, free from {row[FIRST_FREE_ID]}" if RECORD_VERSION in row else ""
 
 
 def _sending(row: Row) -> tuple[str, int]:

@@ -43,7 +43,11 @@ class Fate(StrEnum):
 
 
 FATE: Final = "fate"
-"""The column that annotations alone have; it is not of the schema, as no check judges them."""
+GROUP_LEADER: Final = "group_leader"  # the member that leads the group, as JoinGroup is answered
+ASSIGNMENTS: Final = "assignments"  # how many members a SyncGroup assigns partitions to
+RECORD_VERSION: Final = "record_version"  # of the record of the producer ids that are handed out
+FIRST_FREE_ID: Final = "first_free_id"  # what it says
+"""The columns that annotations alone have; they are not of the schema, as no check judges them."""
 
 
 class ObservedState(NamedTuple):

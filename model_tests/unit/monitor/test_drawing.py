@@ -87,16 +87,35 @@ def annotated(fate: Fate, **columns: Any) -> dict[str, Any]:
 
 
 def test_the_batches_of_a_request_are_one_step() -> None:
-    """Its answers name their partitions; what the network has copied is a step of its own."""
+    """Its answer names their partitions; what the network has copied is a step of its own."""
     batches = [a_step(**PRODUCE | {"partition": partition}) for partition in (0, 1)]
     answers = [annotated(Fate.ANSWERED, partition=partition, first_offset=4) for partition in (0, 1)]
 
     request, copy = drawn(*({**row, "step": step} for step, row in enumerate([*batches, *answers, batches[0]])))
 
     messages = [each for each in request if isinstance(each, DrawnMessage)]
-    assert ["Produce t-0", "Produce t-1", "t-0 NONE at 4", "t-1 NONE at 4"] == [each.text for each in messages]
+    assert ["Produce t-0", "Produce t-1", "t-0, t-1 NONE at 4"] == [each.text for each in messages]
     assert {Mark.PLAIN} == {each.mark for each in messages}
     assert Mark.AGAIN == next(each.mark for each in copy if isinstance(each, DrawnMessage))
+
+
+def test_what_is_annotated_of_a_message_is_drawn_once() -> None:
+    """Its partitions stand in one line, and one of them refuses all; a copy is another message."""
+    kinds = (Fate.SENT, Fate.LOST, Fate.ARRIVED, Fate.ARRIVED, Fate.GIVEN_UP, Fate.ANSWERED)
+    batches = [{"partition": 0, "base_sequence": 3}, {"partition": 1, "base_sequence": 8, "error": 10}]
+    rows = [annotated(kind, **batch, origin=0, last_offset_delta=0) for kind in kinds for batch in batches]
+
+    events = [event for step in drawn(*rows) for event in step]
+
+    request = "Produce t-0 data seq 3, t-1 data seq 8"
+    assert [
+        Note("producer-0", f"sends {request}"),
+        DrawnMessage("producer-0", "broker-0", request, Mark.LOST),
+        DrawnMessage("producer-0", "broker-0", request),
+        DrawnMessage("producer-0", "broker-0", request, Mark.AGAIN),
+        Note("producer-0", f"waits no longer for the answer to {request}"),
+        DrawnMessage("broker-0", "producer-0", "t-0 NONE, t-1 MESSAGE_TOO_LARGE", Mark.REFUSED),
+    ] == events
 
 
 def test_a_run_with_annotations_shows_each_message_where_it_arrives() -> None:

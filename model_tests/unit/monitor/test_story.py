@@ -85,13 +85,15 @@ def test_a_node_is_drawn_as_its_coordinators_and_partitions() -> None:
     assert ("AddPartitionsToTxn", "t-1", "coordinator 0") in ways
 
 
-def test_each_offset_of_a_group_has_its_own_line() -> None:
-    """And its own answer."""
+def test_the_offsets_of_a_request_are_one_message() -> None:
+    """And so is the answer about them, which names their partitions."""
     texts = [event.text for event in events_of("stable-fetch") if isinstance(event, DrawnMessage)]
 
-    committed = [text for text in texts if text.startswith("TxnOffsetCommit")]
-    offsets = ("words-0 offset 4", "words-1 offset 0")
-    assert [f"TxnOffsetCommit 2/0 {offset} generation 2" for offset in offsets] == committed
+    at = next(number for number, text in enumerate(texts) if text.startswith("TxnOffsetCommit"))
+    assert [
+        "TxnOffsetCommit 2/0 words-0 offset 4, words-1 offset 0 as worker-2-2, generation 2",
+        "words-0, words-1 NONE",
+    ] == texts[at : at + 2]
 
 
 def test_a_reader_is_shown_what_it_gets_and_what_it_passes_over() -> None:
