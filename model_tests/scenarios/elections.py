@@ -214,13 +214,8 @@ def stale_controller(stage: ReplicasStage) -> Facts:
     late = former.word_of(0)
     stage.elect_controller(1)
     stage.talk()
-    outcomes = {}
-    try:
-        stage.nodes[1].broker.learn_leader(0, late, stage.clock.now)
-    except Refusal as refusal:
-        outcomes["a broker answers"] = refusal.code.name
-        stage.story.say(CONTROLLER, broker(1), "LeaderAndIsr of the former controller")
-        stage.story.say(broker(1), CONTROLLER, refusal.code.name, refuses=True)
+    stage.orders(0, 1, late)
+    outcomes = {"a broker answers": stage.answers_to("LeaderAndIsr")[0]}
     try:
         former.keep(0, former.metadata.partitions[0])
     except Refusal as refusal:

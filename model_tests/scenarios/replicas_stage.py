@@ -9,16 +9,17 @@ from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, participa
 from reference.event import FaultRates
 from reference.network import NetworkMessage
 from reference.recording.recorder import FATE, Fate
-from reference.replication.messages import AlterPartition, FetchRequest
+from reference.replication.messages import AlterPartition, FetchRequest, LeaderAndIsr
 from reference.simulate.schedule_replicas import ReplicasScheduler
 from reference.tape import Tape
 from reference.world.history import producer_name
+from reference.world.replica_rows import node_name
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_base import controller_name
 from reference.world.replicas_messages import BatchAnswer, FollowerFetchAnswer, ReplicaMessage, ReplicaProduce
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 STEP_MS: Final = 500  # time passes in steps as long as the interval of heartbeats in the simulation's schedule
 CONTROLLER: Final = "controller"
@@ -138,6 +139,10 @@ class ReplicasStage(ReplicasWorld):
         """What followers ask arrives, and what they are answered is lost."""
         self.arrives(*self._under_way(FetchRequest))
         self.lose(*self._under_way(FollowerFetchAnswer))
+
+    def orders(self, controller: int, node: int, word: LeaderAndIsr) -> None:
+        """A controller, which may have been replaced since, tells a broker the state of the partition."""
+        self.arrives(self._send(controller_name(controller), node_name(node), 0, word))
 
     def proposals_arrive(self) -> None:
         """What leaders propose reaches the controller."""
@@ -277,5 +282,9 @@ class ReplicasStage(ReplicasWorld):
     @property
     def answers(self) -> list[str]:
         """What producers have been answered."""
-        answered = (row for row in self.recorder.rows if row.get(FATE) == Fate.ANSWERED)
+        return self.answers_to(Api.PRODUCE)
+
+    def answers_to(self, api: str) -> list[str]:
+        """What has been answered to all requests of a name."""
+        answered = (row for row in self.recorder.rows if row.get(FATE) == Fate.ANSWERED and row["api"] == api)
         return [ErrorCode(int(row["error"])).name for row in answered]

@@ -11,11 +11,11 @@ from contextlib import suppress
 from reference.client.producer import Attempt
 from reference.errors import Refusal
 from reference.network import NetworkMessage
-from reference.recording.recorder import Fate
+from reference.recording.recorder import Fate, Row
 from reference.replication.controller import Controller
 from reference.replication.messages import AlterPartition, EpochEndRequest, FetchRequest, LeaderAndIsr
 from reference.world.history import producer_name
-from reference.world.replica_rows import node_name
+from reference.world.replica_rows import TOPIC, node_name
 from reference.world.replicas_base import ReplicasBase, controller_name
 from reference.world.replicas_messages import (
     AlterAnswer,
@@ -154,11 +154,19 @@ class ReplicasWorld(ReplicasBase):
             case AlterAnswer():
                 broker.altered(partition, body.request, body.answer, node.now)
             case LeaderAndIsr():
-                with suppress(Refusal):
-                    broker.learn_leader(partition, body, node.now)
+                self._broker_learns(node, message, body)
             case HeartbeatAnswer():
                 self._register(node, clean=True)
         self._producing.release(node)
+
+    def _broker_learns(self, node: BrokerNode, message: NetworkMessage[ReplicaMessage], word: LeaderAndIsr) -> None:
+        sender, receiver, partition, _ = message.payload
+        try:
+            node.broker.learn_leader(partition, word, node.now)
+        except Refusal as refusal:
+            of: Row = {"client": sender, "node": receiver, "topic": TOPIC, "partition": partition}
+            of |= {"message": message.number, "asked_controller_epoch": word.controller_epoch}
+            self.recorder.annotate(Fate.ANSWERED, "LeaderAndIsr", of | {"error": int(refusal.code)})
 
     def _follower_receives(self, node: BrokerNode, partition: int, body: FollowerFetchAnswer | EpochAnswer) -> None:
         following = node.broker.replicas[partition].following
