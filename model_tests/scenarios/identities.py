@@ -11,7 +11,7 @@ from reference.event import FaultRates
 from reference.recording.recorder import FATE, Fate
 from reference.simulate.schedule_transactions import TransactionScheduler
 from reference.tape import Tape
-from reference.world.node import BLOCKS, Storage
+from reference.world.node import BLOCKS, SET_DATA, Storage
 from reference.world.replica_rows import node_name
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
@@ -82,7 +82,8 @@ class IdentitiesStage(TransactionWorld):
     @property
     def too_late(self) -> int:
         """How many claims were refused."""
-        return sum(row.get(FATE) == Fate.REFUSED for row in self.story.rows)
+        answers = [row for row in self.story.rows if row["api"] == SET_DATA and row.get(FATE) == Fate.ANSWERED]
+        return sum(row["error"] != ErrorCode.NONE for row in answers)
 
 
 # --- the scenarios ----------------------------------------------------------------------------------------------------

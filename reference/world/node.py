@@ -34,7 +34,7 @@ from reference.client.coordinator_channel import (
 )
 from reference.errors import NotLeaderOrFollower, Refusal
 from reference.log.producer_entry import NO_GUARD
-from reference.recording.recorder import Fate, Recorder
+from reference.recording.recorder import FIRST_FREE_ID, RECORD_VERSION, Fate, Recorder, Row
 from reference.replication.replicated import ReplicatedPartition
 from reference.world.messages import Request, Verify
 from reference.world.replica_rows import node_name
@@ -90,6 +90,10 @@ class NodeTransactionLog(TransactionLog):
 BLOCKS: Final = "producer-id-blocks"
 """The record of the producer ids that are handed out, as annotations name it."""
 
+GET_DATA: Final = "GetData"
+SET_DATA: Final = "SetData"
+"""ZooKeeper's requests that read and write the record."""
+
 
 class NodeBlocks(BlockAllocator):
     """One node's view of the shared record of producer ids; annotations say what it reads and writes there.
@@ -110,8 +114,9 @@ class NodeBlocks(BlockAllocator):
 
     def read(self) -> BlockRecord:
         """The shared record as it is now."""
+        self._annotate(Fate.ARRIVED, GET_DATA, {})
         found = self._shared.read()
-        self._is_answered(Fate.SAID, f"version {found.version}: free from {found.first}")
+        self._annotate(Fate.ANSWERED, GET_DATA, {"error": 0, RECORD_VERSION: found.version, FIRST_FREE_ID: found.first})
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
             meanwhile()
@@ -119,14 +124,14 @@ class NodeBlocks(BlockAllocator):
 
     def write(self, read: BlockRecord, first: int) -> bool:
         """Write the shared record if it is still the one that was read; whether it was."""
-        requested = f"if version {read.version}: free from {first}"
-        self._recorder.annotate(Fate.SAID, requested, {"client": self._node, "node": BLOCKS})
+        self._annotate(Fate.ARRIVED, SET_DATA, {RECORD_VERSION: read.version, FIRST_FREE_ID: first})
         written = self._shared.write(read, first)
-        self._is_answered(*((Fate.SAID, "written") if written else (Fate.REFUSED, "another version")))
+        error = ErrorCode.NONE if written else ErrorCode.INVALID_UPDATE_VERSION
+        self._annotate(Fate.ANSWERED, SET_DATA, {"error": int(error)})
         return written
 
-    def _is_answered(self, fate: Fate, answer: str) -> None:
-        self._recorder.annotate(fate, answer, {"client": BLOCKS, "node": self._node})
+    def _annotate(self, fate: Fate, api: str, columns: Row) -> None:
+        self._recorder.annotate(fate, api, {"client": self._node, "node": BLOCKS, **columns})
 
 
 Destination = tuple[TopicPartition, TxnMarker]
