@@ -119,5 +119,5 @@ class TransactionEvents(NetworkEvents):
         """A consumer commits offsets outside of any transaction."""
         self.happens("a consumer commits offsets")
         offsets = {choose.pick(self.partitions): OffsetAndMetadata(Offset(choose.below(100)))}
-        self.readers.consumer_commits(GROUP, offsets)
+        self.readers.consumer_commits(self.consumer, GROUP, offsets)
         self.looks()

@@ -48,7 +48,7 @@ class Story:
         """The steps to draw: messages, what changes something, and annotations."""
         rows = self._recorder.rows[self._begun :]
         shown = (row for row in rows if self.hidden.isdisjoint((row["api"], row["client"], row["node"])))
-        return [row for row in shown if FATE in row or _is_drawn(row)]
+        return list(filter(_is_drawn, shown))
 
     def captions(self, order: Iterable[str]) -> Captions:
         """What the drawing calls things, and the participants from left to right."""
@@ -109,6 +109,10 @@ class Story:
 
 def _is_drawn(row: Row) -> bool:
     api = row["api"]
+    if api == Api.HEARTBEAT:
+        return bool(row["error"] > 0)  # a refused one says what the group does; all others say nothing new
+    if FATE in row:
+        return True
     if api.startswith("Client"):
         return api in RESULTS and not row["control"]
     if row["message"] >= 0 or api in BY_THEMSELVES or api == "ConsumerFetch":

@@ -3,7 +3,7 @@
 from typing import Final
 
 from model_tests.scenarios.scenario import Facts, scenario
-from model_tests.scenarios.transaction_stage import GROUPS, T0, T1, OfTransactions, TransactionStage
+from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
 from reference.client.consumer import Consumer
 from reference.log.partition import READ_UNCOMMITTED
 from reference.world.instances import ApplicationRun
@@ -61,7 +61,7 @@ def offsets_in_the_transaction(stage: TransactionStage) -> Facts:
 def offsets_first(stage: TransactionStage) -> Facts:
     """Commit, crash, start again."""
     first = prepared(stage)
-    commit_offsets(stage, first, consumed(stage))
+    commit_offsets(stage, consumed(stage))
     stage.crash(first)
     transform(stage, stage.start(ID), consumed(stage))
     return output(stage)
@@ -88,7 +88,7 @@ def output_first(stage: TransactionStage) -> Facts:
     stage.crash(first)
     second, again = stage.start(ID), consumed(stage)
     transform(stage, second, again)
-    commit_offsets(stage, second, again)
+    commit_offsets(stage, again)
     return output(stage)
 
 
@@ -131,11 +131,9 @@ def write_results(stage: TransactionStage, transformer: ApplicationRun, consumer
     stage.settle()
 
 
-def commit_offsets(stage: TransactionStage, transformer: ApplicationRun, consumer: Consumer) -> None:
+def commit_offsets(stage: TransactionStage, consumer: Consumer) -> None:
     """Commit what was read, outside of any transaction."""
-    offsets = consumer.consumed()
-    stage.readers.consumer_commits(GROUP, offsets)
-    stage.story.say(stage.name_of(transformer), GROUPS, f"OffsetCommit t-0 up to {offsets[T0].offset}")
+    stage.readers.consumer_commits(consumer, GROUP, consumer.consumed())
 
 
 def output(stage: TransactionStage) -> Facts:

@@ -36,7 +36,15 @@ GROUPS: Final = "group coordinator"
 PLAIN: Final = "producer without transactions"
 READERS: Final = ("reader", "another reader")
 
-GROUP_APIS: Final = (Api.TXN_OFFSET_COMMIT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
+GROUP_APIS: Final = (
+    Api.TXN_OFFSET_COMMIT,
+    Api.OFFSET_COMMIT,
+    Api.OFFSET_FETCH,
+    Api.JOIN_GROUP,
+    Api.SYNC_GROUP,
+    Api.HEARTBEAT,
+    Api.LEAVE_GROUP,
+)
 PARTITION_APIS: Final = ("ConsumerFetch", "ConsumerFetchAborted", "ProducerStateExpiry", "BrokerRestart")
 VERIFIES: Final = (Api.ADD_PARTITIONS_TO_TXN, VERIFY_PARTITIONS)
 """What group coordinators answer, what partitions answer or do, and what partitions ask transaction coordinators."""

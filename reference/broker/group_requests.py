@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from reference.broker.transaction_metadata import TopicPartition
-from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode, Offset
+from spec.vocabulary import ABSENT, NO_OFFSET, Api, ErrorCode, Offset
 
 NO_GENERATION: Final = -1  # Kafka's number for a commit without a generation
 NO_MEMBER: Final = ""
@@ -57,6 +57,8 @@ class JoinRequest:
         must_know_id: a new member gets its id first and joins again with it (since version 4).
     """
 
+    API: ClassVar[str] = Api.JOIN_GROUP
+
     group: str
     member_id: str = NO_MEMBER
     group_instance_id: str | None = None
@@ -91,6 +93,8 @@ class JoinAnswer(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class SyncRequest:
     """SyncGroup; the leader sends everyone's assignment, by member id."""
+
+    API: ClassVar[str] = Api.SYNC_GROUP
 
     group: str
     claim: MemberClaim

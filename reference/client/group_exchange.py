@@ -7,18 +7,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto, unique
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from reference.broker.group_api import Answers, OffsetsAnswer
 from reference.broker.group_requests import JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncAnswer, SyncRequest
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, FindCoordinator
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
     """A member lives."""
+
+    API: ClassVar[str] = Api.HEARTBEAT
 
     group: str
     claim: MemberClaim
@@ -28,6 +30,8 @@ class Heartbeat:
 class LeaveGroup:
     """A member goes."""
 
+    API: ClassVar[str] = Api.LEAVE_GROUP
+
     group: str
     claim: MemberClaim
 
@@ -35,6 +39,8 @@ class LeaveGroup:
 @dataclass(frozen=True, slots=True)
 class OffsetCommit:
     """Offsets of a group, outside of any transaction."""
+
+    API: ClassVar[str] = Api.OFFSET_COMMIT
 
     group: str
     claim: MemberClaim
@@ -44,6 +50,8 @@ class OffsetCommit:
 @dataclass(frozen=True, slots=True)
 class OffsetFetch:
     """The question up to where a group has read."""
+
+    API: ClassVar[str] = Api.OFFSET_FETCH
 
     group: str
     partitions: tuple[TopicPartition, ...]

@@ -2,12 +2,24 @@
 
 from collections.abc import Iterator
 
+from reference.broker.group_api import OffsetsAnswer
+from reference.broker.group_requests import FetchedOffset, JoinAnswer, JoinRequest, SyncAnswer, SyncRequest
+from reference.client.assignment import decode_assignment
 from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorRequest, FindCoordinator, TxnOffsetCommit
+from reference.client.group_exchange import (
+    GroupAnswer,
+    GroupRequest,
+    Heartbeat,
+    LeaveGroup,
+    OffsetCommit,
+    OffsetFetch,
+    error_of,
+)
 from reference.client.producer import AttemptReply
 from reference.errors import Refusal
-from reference.recording.recorder import Row, batch_columns, reply_columns
+from reference.recording.recorder import ASSIGNMENTS, GROUP_LEADER, Row, batch_columns, reply_columns
 from reference.world.coordinator_rows import answer_columns, request_columns, touched_by, verify_columns
-from reference.world.group_rows import commit_columns
+from reference.world.group_rows import claim_columns, commit_columns, fetch_columns
 from reference.world.messages import (
     Answer,
     Body,
@@ -22,6 +34,8 @@ from reference.world.messages import (
 from reference.world.replica_rows import node_name
 from reference.world.steps import transaction_of, who
 from spec.vocabulary import Api, ErrorCode, Origin, Timestamp
+
+# --- producers and brokers --------------------------------------------------------------------------------------------
 
 
 def api_of(body: Body) -> str:
@@ -89,3 +103,50 @@ def _reply_of(answer: Answer) -> Row:
         case Verified(answers=answers, refusal=refusal):
             refused: list[Refusal] = [each for each in (refusal, *answers.values()) if each is not None]
             return {"error": int(refused[0].code if refused else ErrorCode.NONE)}
+
+
+# --- members of groups ------------------------------------------------------------------------------------------------
+
+
+def member_rows(request: GroupRequest, answer: GroupAnswer | None = None) -> Iterator[Row]:
+    """What a consumer asks its group's coordinator, and the answer: a row, or one for each partition.
+
+    Args:
+        request: under way.
+        answer: to it, None where there is none.
+    """
+    requested = _asked_of_group(request)
+    reported = requested if answer is None else requested | {"error": int(error_of(answer))}
+    match request, answer:
+        case OffsetCommit(offsets=offsets), errors:
+            for partition, committed in offsets.items():
+                one: Row = {"error": int(errors[partition])} if isinstance(errors, dict) else {}
+                yield reported | partition._asdict() | {"offset": committed.offset} | one
+        case OffsetFetch(group, partitions, stable), OffsetsAnswer(error, fetched):
+            for partition in partitions:
+                yield fetch_columns(group, partition, stable, fetched.get(partition, FetchedOffset(error)))
+        case OffsetFetch(partitions=partitions), _:
+            yield from (reported | partition._asdict() for partition in partitions)
+        case _, JoinAnswer(member_id=member, generation=generation, leader=leader):
+            yield reported | {"member": member, "generation": generation, GROUP_LEADER: leader}
+        case _, SyncAnswer(ErrorCode.NONE, assignment):
+            assigned = decode_assignment(assignment).partitions
+            yield from (reported | partition._asdict() for partition in assigned)
+            if not assigned:
+                yield reported
+        case _:
+            yield reported
+
+
+def _asked_of_group(request: GroupRequest) -> Row:
+    match request:
+        case FindCoordinator(key=group):
+            return {"group": group}
+        case OffsetFetch(group=group, require_stable=stable):
+            return {"group": group, "isolation": int(stable)}
+        case JoinRequest(group=group, member_id=member):
+            return {"group": group, "member": member}
+        case SyncRequest(group, claim, assignments):
+            return {"group": group, **claim_columns(claim), ASSIGNMENTS: len(assignments)}
+        case Heartbeat(group, claim) | LeaveGroup(group, claim) | OffsetCommit(group=group, claim=claim):
+            return {"group": group, **claim_columns(claim)}

@@ -5,7 +5,7 @@ from typing import Final
 
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_record import OffsetKey
-from reference.broker.group_requests import FetchedOffset
+from reference.broker.group_requests import FetchedOffset, MemberClaim
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import TxnOffsetCommit
 from reference.errors import Refusal
@@ -68,8 +68,11 @@ def commit_columns(request: TxnOffsetCommit, partition: TopicPartition) -> Row:
     reported: Row = {
         "producer_id": producer_id,
         "producer_epoch": epoch,
-        "generation": request.claim.generation,
-        "member": request.claim.member_id,
         "offset": request.offsets[partition].offset,
     }
-    return of_group(request.group, partition) | reported
+    return of_group(request.group, partition) | claim_columns(request.claim) | reported
+
+
+def claim_columns(claim: MemberClaim) -> Row:
+    """The member and the generation in a request."""
+    return {"generation": claim.generation, "member": claim.member_id}

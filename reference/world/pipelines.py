@@ -12,7 +12,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Delivered
 from reference.client.coordinator_channel import PendingResult
 from reference.client.group_consumer import ConsumerSettings, GroupConsumer
-from reference.client.group_exchange import GroupOutgoing
+from reference.client.group_exchange import GroupAnswer, GroupOutgoing
 from reference.client.group_member import MemberSettings
 from reference.client.partitioners import ByKey, RoundRobin
 from reference.client.record_producer import RecordProducer
@@ -254,19 +254,26 @@ class PipelineWorld(TransactionWorld):
 
     def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A consumer's request reaches its node."""
+        self._annotate_member(Fate.ARRIVED, message.payload)
         self.group_requests.receive(message, leave_copy)
 
     def member_receives(self, message: NetworkMessage[ToMember]) -> None:
         """An answer reaches its consumer; one that is no longer awaited is dropped."""
         answered = self.group_requests.take(message)
         if answered is not None:
+            self._annotate_member(Fate.ANSWERED, *answered)
             worker = self.workers[answered.request.member]
             worker.consumer.answer(answered.request.number, answered.answer, self.clock.now)
 
     def member_stops_waiting(self, request: FromMember) -> None:
         """A request of a consumer times out; it may still arrive."""
         if self.group_requests.give_up(request):
+            self._annotate_member(Fate.GIVEN_UP, request)
             self.workers[request.member].consumer.lose(request.number, self.clock.now)
+
+    def _annotate_member(self, fate: Fate, sent: FromMember, answer: GroupAnswer | None = None) -> None:
+        consumer = self.workers[sent.member].consumer.consumer
+        self.readers.annotate(fate, consumer, sent.node, sent.request, answer, sent.number)
 
     def groups_notice_time(self) -> None:
         """Do what is due by now: sessions of silent members expire, rebalances continue without late members."""

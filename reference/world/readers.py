@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, handle_offset_fetch
+from reference.broker.group_api import Answers, OffsetsAnswer, handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_offsets import RecordedOffset
 from reference.broker.group_record import OffsetKey
@@ -10,16 +10,19 @@ from reference.broker.group_requests import NO_CLAIM, FetchedOffset, MemberClaim
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
 from reference.client.coordinator_channel import CoordinatorType
+from reference.client.group_exchange import GroupAnswer, GroupRequest, OffsetCommit
 from reference.errors import OffsetOutOfRange
 from reference.log.partition import FetchResult, Partition
 from reference.log.reading import WITHOUT_LIMIT
-from reference.recording.recorder import Row
+from reference.recording.recorder import Fate, Row
 from reference.world.brokers import Brokers
+from reference.world.exchanges import member_rows
 from reference.world.group_rows import fetch_columns, observed, of_group, state_columns
 from reference.world.history import HistoryRows, noted_by
 from reference.world.partition_readers import consumer_fetch_columns, readable_end, taken
+from reference.world.replica_rows import node_name
 from reference.world.steps import TraceSteps
-from spec.vocabulary import Api, ErrorCode, Offset
+from spec.vocabulary import ABSENT, Api, ErrorCode, Offset
 
 
 class Consumers:
@@ -69,20 +72,21 @@ class Consumers:
         self._note_received(consumer, partition, offset, result, received)
         return received
 
-    def consumer_commits(
-        self, group: str, offsets: Offsets, claim: MemberClaim = NO_CLAIM
-    ) -> dict[TopicPartition, ErrorCode]:
-        """A consumer commits offsets of its group, outside of any transaction."""
-        answers = self._answers_to_commit(group, offsets, claim)
-        note_commit(self._history, group, offsets, claim, answers)
+    def consumer_commits(self, consumer: Consumer, group: str, offsets: Offsets) -> Answers:
+        """A consumer that is no member commits offsets of a group, outside of any transaction."""
+        answers = self._answers_to_commit(consumer, OffsetCommit(group, NO_CLAIM, offsets))
+        note_commit(self._history, group, offsets, NO_CLAIM, answers)
         return answers
 
-    def _answers_to_commit(self, group: str, offsets: Offsets, claim: MemberClaim) -> dict[TopicPartition, ErrorCode]:
-        node = self.brokers.coordinator_of(CoordinatorType.GROUP, group)
+    def _answers_to_commit(self, consumer: Consumer, request: OffsetCommit) -> Answers:
+        node = self.brokers.coordinator_of(CoordinatorType.GROUP, request.group)
         if node is None:
-            return dict.fromkeys(offsets, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        coordinator = self.brokers.nodes[node].groups
-        return handle_offset_commit(coordinator, group, offsets, claim, self.brokers.partitions)
+            return dict.fromkeys(request.offsets, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        groups, partitions = self.brokers.nodes[node].groups, self.brokers.partitions
+        self.annotate(Fate.ARRIVED, consumer, node, request)
+        answers = handle_offset_commit(groups, request.group, request.offsets, request.claim, partitions)
+        self.annotate(Fate.ANSWERED, consumer, node, request, answers)
+        return answers
 
     def consumer_starts(self, consumer: Consumer, group: str, *, require_stable: bool = True) -> OffsetsAnswer:
         """A consumer resumes from its group's offset; one that a transaction may change is fetched again."""
@@ -105,6 +109,31 @@ class Consumers:
         return answer
 
     # --- rows -------------------------------------------------------------------------------------------------
+
+    def annotate(
+        self,
+        fate: Fate,
+        consumer: Consumer,
+        node: int,
+        request: GroupRequest,
+        answer: GroupAnswer | None = None,
+        message: int = ABSENT,
+    ) -> None:
+        """Say what became of a consumer's request to its group's coordinator, where that is to be drawn.
+
+        Args:
+            fate: of the request, or of its answer.
+            consumer: that asks.
+            node: that is asked.
+            request: what it asks for.
+            answer: None where there is none.
+            message: the consumer's own number of the request.
+        """
+        recorder = self._steps.recorder
+        if recorder.annotates:
+            exchange: Row = {"client": self.name_of(consumer), "node": node_name(node), "message": message}
+            for columns in member_rows(request, answer):
+                recorder.annotate(fate, request.API, exchange | columns)
 
     def _note_fetch(
         self,

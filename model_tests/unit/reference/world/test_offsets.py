@@ -237,7 +237,8 @@ def consume(world: TransactionWorld) -> Consumer:
 @versions
 def test_offsets_first_is_at_most_once(world: TransactionWorld, transformer: ApplicationRun) -> None:
     """A crash after the offsets and before the output: the records are never transformed."""
-    world.readers.consumer_commits(GROUP, consume(world).consumed())
+    consumer = consume(world)
+    world.readers.consumer_commits(consumer, GROUP, consumer.consumed())
     world.application_crashes(transformer)
 
     assert [] == consume(world).received

@@ -8,11 +8,13 @@ import pytest
 from reference.client.consumer import Consumer
 from reference.client.group_member import MemberSettings, MemberState
 from reference.client.transaction_states import ClientState
+from reference.recording.recorder import FATE, Fate
 from reference.world.pipelines import GROUP, PipelineWorld
 from reference.world.settling import catch_up, deliver_to_nodes, play_pipelines
 from reference.world.transaction_shape import TransactionShape
 from reference.world.worker import Order, WorkerPhase, WorkerRun
 from spec.versions import NEWEST
+from spec.vocabulary import Api
 
 ROUNDS = 120
 WORDS = [*"abacabde"]
@@ -196,3 +198,22 @@ def test_a_rebalance_while_a_transaction_is_open() -> None:
     assert (2, 1) == (waits[0], len(waits[1]))
     assert catch_up(world, ROUNDS)
     assert dict(Counter(WORDS)) == counted(world)
+
+
+def test_what_becomes_of_a_members_request_is_annotated() -> None:
+    """One that is given up has arrived all the same; its answer is dropped, and the member joins anew."""
+    world = world_with(["a"])
+    start(world, "worker")
+    world.recorder.annotates = True
+    until(world, lambda: bool(world.group_requests.open))
+    (joins,) = world.group_requests.open.values()
+
+    world.member_stops_waiting(joins)
+
+    assert catch_up(world, ROUNDS)
+    rows = [row for row in world.recorder.rows if FATE in row and row["client"] == "reader-0"]
+    fates = [(row[FATE], row["member"]) for row in rows if row["message"] == joins.number]
+    assert [(Fate.ARRIVED, "worker-1"), (Fate.GIVEN_UP, "worker-1")] == fates
+    assert {(Api.JOIN_GROUP, Fate.ANSWERED), (Api.SYNC_GROUP, Fate.ANSWERED), (Api.OFFSET_FETCH, Fate.ANSWERED)} <= {
+        (row["api"], row[FATE]) for row in rows
+    }
