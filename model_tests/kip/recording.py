@@ -267,9 +267,8 @@ def _remark(at: str, text: str) -> Row:
 
 def _answered(row: Row) -> Iterable[Row]:
     """The answer to who has asked; a refusal by a variant's own change has no error."""
-    refused = {"api": f"{row['api']} is refused", "client": row["node"], "node": row["client"]}
-    answer = _with(Fate.REFUSED, refused) if row["error"] == ABSENT else _with(Fate.ANSWERED, row)
-    return [answer] * (row["client"] != row["node"])
+    fate = Fate.REFUSED if row["error"] == ABSENT else Fate.ANSWERED
+    return [_with(fate, row)] * (row["client"] != row["node"])
 
 
 def _transaction(row: Row) -> str:

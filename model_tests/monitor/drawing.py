@@ -155,8 +155,8 @@ class _Drawing:
                 yield Note(client, f"waits no longer for the answer to {self._request(rows)}")
             case Fate.LOST:
                 yield DrawnMessage(client, node, self._request(rows), Mark.LOST)
-            case Fate.SAID | Fate.REFUSED as fate:
-                yield DrawnMessage(client, node, row["api"], Mark.REFUSED if fate == Fate.REFUSED else Mark.PLAIN)
+            case Fate.REFUSED:
+                yield DrawnMessage(node, client, row["api"], Mark.REFUSED)
             case fate:
                 if row["message"] >= 0 and _sending(row) not in self._handled:
                     yield self._arriving(rows, client, node)  # its node left no step

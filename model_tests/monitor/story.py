@@ -85,18 +85,6 @@ class Story:
         """A participant's own act or state."""
         self._recorder.annotate(Fate.REMARK, text, {"node": at})
 
-    def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
-        """A message in words, of which no step is recorded.
-
-        Args:
-            sender: the participant that sends it.
-            receiver: the participant that gets it.
-            text: the message, in words.
-            refuses: it is a refusal.
-        """
-        fate = Fate.REFUSED if refuses else Fate.SAID
-        self._recorder.annotate(fate, text, {"client": sender, "node": receiver})
-
     def name_of(self, record: Record) -> str:
         """What the story calls a record: its value, if it has no other name."""
         value = record.value or b""

@@ -37,8 +37,7 @@ class Fate(StrEnum):
     GIVEN_UP = "given up"  # its sender does not wait for the answer any more
     ANSWERED = "answered"  # the answer arrives
     ANSWER_LOST = "answer lost"
-    SAID = "said"  # a message in words, of which no step is recorded
-    REFUSED = "refused"  # likewise, and it refuses something
+    REFUSED = "refused"  # by a draft of the protocol, for which no release has an error
     REMARK = "remark"  # what no message is about
 
 

@@ -441,22 +441,22 @@ def refuses(action: str) -> Variant:
 
 
 @pytest.mark.parametrize(
-    ("action", "run", "who", "text"),
+    ("action", "run", "who", "api"),
     [
-        ("coordinator_verifies", JOINED, ("coordinator", "partition 0"), "AddPartitionsToTxn is refused"),
-        ("leader_appends", APPENDED, ("partition 0", "client 0"), "Produce is refused"),
+        ("coordinator_verifies", JOINED, ("coordinator", "partition 0"), "AddPartitionsToTxn"),
+        ("leader_appends", APPENDED, ("partition 0", "client 0"), "Produce"),
     ],
 )
 def test_what_only_a_variant_refuses_is_refused_without_an_error(
-    action: str, run: str, who: tuple[str, str], text: str
+    action: str, run: str, who: tuple[str, str], api: str
 ) -> None:
     """The decision has no error for it."""
     rows = rows_of(searched_system(refuses(action), ALL_FAIL), a_run(run))
 
     *_, step, refusal = rows
-    assert (ABSENT, Fate.REFUSED, *who, text) == (
+    assert (ABSENT, Fate.REFUSED, *who, api) == (
         step["error"],
-        *(refusal[name] for name in (FATE, "client", "node", "api")),
+        *(refusal[name] for name in (FATE, "node", "client", "api")),
     )
     assert not step["appended"]
 
