@@ -5,18 +5,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from model_tests.audit.ended_by import EndedBy, ended_by
 from model_tests.audit.findings import Finding
+from model_tests.audit.options import AuditOptions
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.audit.transactions_report import transactions_in_one_line
 from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.unit.audit.written import write_segment
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Name, WrittenCluster
+from model_tests.unit.support.printed_reports import printed
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import by_topic
-from reference.log.batch import blank_batch, marker_batch
+from reference.log.batch import RecordBatch, blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets
 from spec.vocabulary import Epoch, Offset, TransactionState
 
@@ -49,12 +52,20 @@ class AuditCase:
         ended_by: who ended each transaction; empty where the case is not about that.
         missing: how often the join misses which evidence, as "2 x why"; None where the case is not about that.
         held: words of the line of each partition that is held back; None where the case is not about that.
+        reported: parts of the JSON report by their path, as "partitions.0.lso".
+        printed: words of lines of the printed report.
+        not_printed: words that it does not have.
         version: of transactions.
         recording: the bundled log directory of which parts are copied.
         parts: patterns of its folders and files.
         apart: how findings begin that the case is not about.
         change: what is done to the cluster after the story.
         edit: what is done to the directory in which its logs are.
+        logs: further logs as batches, by the folder's name; "a-0/16" is the segment that begins at offset 16.
+        brokers: directories into each of which the logs are written.
+        given: what is audited: paths in the directory.
+        options: of the audit; the paths of files and clusters are in the directory, too.
+        slow: it runs in the deep profile only.
         kept: the records that the cleaner left of the coordinator's log, from its end (-1) or its begin (0) on.
         starts: where retention has left the begin of a partition's log.
         closed: the logs of partitions were flushed up to their ends.
@@ -74,19 +85,27 @@ class AuditCase:
     ended_by: tuple[EndedBy, ...] = ()
     missing: tuple[str, ...] | None = None
     held: tuple[str, ...] | None = None
+    reported: Mapping[str, object] = field(default_factory=dict)
+    printed: tuple[str, ...] = ()
+    not_printed: tuple[str, ...] = ()
     version: int = 0
     recording: str = ""
     parts: tuple[str, ...] = ()
     apart: str = "-"
     change: Change | None = None
     edit: Callable[[Path], None] | None = None
+    logs: Mapping[str, tuple[RecordBatch, ...]] = field(default_factory=dict)
+    brokers: tuple[str, ...] = ("",)
+    given: tuple[str, ...] = ("",)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    slow: bool = False
     kept: tuple[int, ...] | None = None
     starts: Mapping[str, int] = field(default_factory=dict)
     closed: bool = True
     flushed: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return self.name if self.recording else f"{self.name}, version {self.version}"
+        return self.name if self.recording or self.logs else f"{self.name}, version {self.version}"
 
 
 def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
@@ -96,7 +115,7 @@ def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
 
 def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditReport:
     """Write the logs of a case, audit them, and compare what is found with what is expected."""
-    report = run([copied(case, recordings, directory) if case.recording else written(case, directory)])
+    report = run(*audited(case, directory, recordings))
     messages = [full_text(finding) for _, finding in report.findings]
     remedies = [finding.remedy for _, finding in report.findings]
     found = [text for text in described(report) if not text.startswith(case.apart)]
@@ -107,7 +126,7 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
         assert not any(word in message for message in messages), (word, messages)
     for word in case.remedy:
         assert any(word in remedy for remedy in remedies), (word, remedies)
-    _match(case.damage, [f"{bad.path} {bad.message}" for bad in report.damage])
+    _match(case.damage, [f"{bad.path} byte {bad.position}: {bad.message}" for bad in report.damage])
     if case.explains is not None:
         _explain(case.explains, report)
     if case.counts:
@@ -120,9 +139,27 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
         _match(case.missing, [f"{count} x {why}" for why, count in report.transactions.missing.items()])
     if case.held is not None:
         _match(case.held, [held.in_one_line() for held in report.held_back])
+    for path, expected in case.reported.items():
+        assert expected == _at(path, report), path
+    if case.printed or case.not_printed:
+        _print(case, printed(report))
     violated = bool(case.damage) or any(each.startswith("violation") for each in case.findings)
     assert report.exit_code == (VIOLATED if violated else HOLDS)
     return report
+
+
+def audited(case: AuditCase, directory: Path, recordings: Path = Path()) -> tuple[list[Path], AuditOptions]:
+    """Make the logs of a case; the paths to audit, and the options."""
+    if case.recording:
+        copied(case, recordings, directory)
+    else:
+        written(case, directory)
+    files = {name: str(directory / case.options[name]) for name in ("history", "received") if name in case.options}
+    clusters = {
+        name: tuple(str(directory / path) for path in paths) for name, paths in case.options.get("clusters", {}).items()
+    }
+    options = AuditOptions(**{**case.options, **files, "clusters": clusters})
+    return [directory / path for path in case.given], options
 
 
 def full_text(finding: Finding) -> str:
@@ -141,6 +178,24 @@ def _match(expected: tuple[str, ...], lines: list[str]) -> None:
     assert len(expected) == len(lines), lines
     for words, line in zip(expected, lines, strict=True):
         assert all(word in line for word in words.split(" ... ")), (words, line)
+
+
+def _print(case: AuditCase, output: str) -> None:
+    for words in case.printed:
+        assert any(all(word in line for word in words.split(" ... ")) for line in output.splitlines()), (words, output)
+    for words in case.not_printed:
+        assert words not in output, output
+
+
+def _at(path: str, report: AuditReport) -> object:
+    """The part of the JSON report at a path of names and numbers."""
+    part: Any = report.to_json()
+    while path:
+        each, _, rest = path.partition(".")
+        if isinstance(part, dict) and path in part:  # the id of a rule, which has dots itself
+            each, rest = path, ""
+        part, path = part[int(each) if isinstance(part, list) else each], rest
+    return part
 
 
 def _explain(expected: Mapping[str, tuple[str, ...]], report: AuditReport) -> None:
@@ -192,12 +247,16 @@ def written(case: AuditCase, directory: Path) -> Path:
     cluster = cluster_of(case.story, case.version)
     if case.change is not None:
         case.change(cluster)
-    if case.kept is None:
-        starts = {(topic, 0): start for topic, start in case.starts.items()}
-        cluster.write(directory, starts, closed=case.closed)
-    else:
-        end = len(cluster.coordinator)
-        cluster.write_cleaned(directory, sorted(number % end for number in case.kept), closed=case.closed)
+    starts = {(topic, 0): start for topic, start in case.starts.items()}
+    for broker in case.brokers:
+        if case.kept is None:
+            cluster.write(directory / broker, starts, closed=case.closed)
+        else:
+            end = len(cluster.coordinator)
+            cluster.write_cleaned(directory / broker, sorted(number % end for number in case.kept), closed=case.closed)
+    for name, batches in case.logs.items():
+        folder, _, base = name.partition("/")
+        write_segment(directory / folder, batches, int(base or 0))
     if case.flushed:
         lines = [
             PartitionOffset("__transaction_state" if topic == "state" else topic, 0, Offset(end))

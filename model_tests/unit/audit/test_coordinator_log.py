@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from model_tests.audit.coordinator_log_changes import CoordinatorLink, judge_changes
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
-from model_tests.audit.transactions_clusters import all_coordinators, coordinator_partition
+from model_tests.audit.transactions_clusters import all_coordinators, coordinator_count, coordinator_partition
 from model_tests.logs.coordinator_log import StateRecord
 from model_tests.logs.coordinator_log_edges import step_between
 from model_tests.logs.coordinator_log_values import StateValue, read_key, read_value
@@ -68,6 +68,9 @@ def test_keys_are_read_by_version() -> None:
         read_key(key[:-1])
     with pytest.raises(MalformedBytes, match="3 bytes are no key"):
         read_key(key[:3])
+
+
+NAMES = tuple(f"tx-{number}" for number in range(12))
 
 
 def value(state: S, producer_id: int, epoch: int, client_version: int = 0) -> StateValue:
@@ -138,6 +141,24 @@ def test_all_coordinators_are_here_only_if_their_number_is_certain() -> None:
     assert not all_coordinators([known(0, 1, 50)])
     assert not all_coordinators([])
     assert ABSENT not in {coordinator_partition(name, 50) for name in names}
+
+
+def here(count: int, given: tuple[int, ...]) -> list[tuple[int, list[str]]]:
+    """The ids of some partitions of so many."""
+    own = [(number, [name for name in NAMES if coordinator_partition(name, count) == number]) for number in given]
+    return [(number, names) for number, names in own if names]
+
+
+def test_the_number_of_coordinators_is_asked_only_where_ids_are_out_of_place() -> None:
+    """Where some number explains all, nothing is said; nor where there are too few ids, or they are mixed."""
+    (zero, one, *others) = here(4, (0, 1, 2, 3))
+
+    assert coordinator_count([zero, one, *others]) == 0
+    assert coordinator_count(here(50, tuple(range(50)))) == 0
+    assert coordinator_count([]) == 0
+    assert coordinator_count([(zero[0], one[1]), (one[0], zero[1]), *others]) == 4
+    assert coordinator_count([(zero[0], one[1][:2]), (one[0], zero[1][:2])]) == 0
+    assert coordinator_count([(zero[0], [*one[1], zero[1][0]]), (one[0], zero[1]), *others]) == 0
 
 
 def changes(*values: StateValue, after_hole: bool) -> list[tuple[str, int]]:

@@ -4,16 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from model_tests.audit.orphan_markers import LATER
 from model_tests.audit.transactions_gaps import EXCUSED_BY
-from model_tests.unit.audit.stories import AuditCase, cluster_of, each_version, hold, hold_but_for_doubts
+from model_tests.unit.audit.stories import AuditCase, each_version
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from model_tests.unit.support.changed_directories import spans_of
-from reference.log.batch import RecordBatch
 from spec.judging.judge_join import Excuse
-from spec.vocabulary import Timestamp
 
 A, B = ("a", 0), ("b", 0)
 
@@ -370,44 +366,3 @@ UNDER_ANOTHER_ID: Final = (
 )
 
 CASES: Final = (*COPIES, *COMPLETED, *MOVED, *HOLES, *UNDER_ANOTHER_ID)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_copies_are_judged_by_what_they_have(tmp_path: Path, case: AuditCase) -> None:
-    """What may have come after a copy, or may have been removed from it, is a doubt; what cannot, is a finding."""
-    hold(case, tmp_path)
-
-
-HOUR: Final = 3_600_000
-
-
-def at(batch: RecordBatch, timestamp: int) -> RecordBatch:
-    """The batch with another time."""
-    return batch._replace(base_timestamp=Timestamp(timestamp), max_timestamp=Timestamp(timestamp))
-
-
-@pytest.mark.parametrize("version", [0, 2])
-def test_wherever_the_copy_of_a_coordinators_log_ends_nothing_is_blamed(tmp_path: Path, version: int) -> None:
-    """A live broker's partitions go on: of markers and data that came later the copy has no record yet."""
-    for kept in range(1, len(cluster_of(BUSY, version).coordinator) + 1):
-
-        def shortened(cluster: WrittenCluster, kept: int = kept) -> None:
-            del cluster.coordinator[kept:]
-
-        hold_but_for_doubts(AuditCase("", BUSY, version=version, change=shortened), tmp_path / str(kept))
-
-
-@pytest.mark.parametrize("clocks", [0, 2 * HOUR, -2 * HOUR, -1000 * HOUR])
-def test_wherever_the_copies_of_partitions_end_nothing_is_blamed(tmp_path: Path, clocks: int) -> None:
-    """What is missing of a completed transaction may come yet, and clocks of clients do not show when they end."""
-    for kept in range(
-        1, 5 if clocks > 0 else 8
-    ):  # beyond, no marker of B is left that shows by how much they are ahead
-
-        def shortened(cluster: WrittenCluster, kept: int = kept) -> None:
-            for log in cluster.logs.values():
-                log[:] = [one if one.is_control else at(one, one.max_timestamp + clocks) for one in log]
-            for partition in (A, B):
-                del cluster.logs[partition][-kept:]
-
-        hold_but_for_doubts(AuditCase("", BUSY, version=2, change=shortened, closed=False), tmp_path / str(kept))

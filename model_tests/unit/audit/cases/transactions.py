@@ -1,17 +1,13 @@
-"""What the join of transactions with their partitions finds: each row is logs, and all that an audit says of them."""
+"""Transactions joined with their partitions: one cause, one finding; what may be is none."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from model_tests.audit.ended_by import EndedBy
-from model_tests.audit.run import run
-from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, StoryWriter, cluster_of, each_version, hold
+from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, StoryWriter, each_version
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.changed_directories import spans_of
-from model_tests.unit.support.printed_reports import printed
 from spec.protocol.ids import WITHOUT_LIMIT
 from spec.vocabulary import MAX_EPOCH, Epoch, Timestamp
 
@@ -19,12 +15,17 @@ UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
 ENDED: Final = BEGUN + "add a b c; send a b c; prepare commit; "
 
 SOUND: Final = each_version(
-    AuditCase("a fence, after which the next instance goes on", BEGUN + "txn a abort fenced; init tx; txn a b"),
-    AuditCase("partitions are registered and never written to", BEGUN + "add a b; prepare commit; mark a b; complete"),
-    AuditCase("a marker is sent again", BEGUN + "add a; send a; prepare commit; mark a a; complete"),
-    AuditCase("one marker is on its way", BEGUN + "add a b; send a b; prepare commit; mark a"),
-    AuditCase("a transaction is open", BEGUN + "add a b; send a"),
-    AuditCase("the epoch rises from here on", BEGUN + "upgrade 2; init tx; txn a b c; txn a c abort"),
+    *(
+        AuditCase(name, BEGUN + story, missing=())
+        for name, story in (
+            ("a fence, after which the next instance goes on", "txn a abort fenced; init tx; txn a b"),
+            ("partitions are registered and never written to", "add a b; prepare commit; mark a b; complete"),
+            ("a marker is sent again", "add a; send a; prepare commit; mark a a; complete"),
+            ("one marker is on its way", "add a b; send a b; prepare commit; mark a"),
+            ("a transaction is open", "add a b; send a"),
+            ("the epoch rises from here on", "upgrade 2; init tx; txn a b c; txn a c abort"),
+        )
+    )
 )
 
 BROKEN: Final = (
@@ -446,6 +447,14 @@ FENCED_AGAIN: Final = tuple(
 )
 """One fence is how a producer that was restarted begins."""
 
+EXPIRED: Final = AuditCase(
+    "an id that expired is listed with the time",
+    "init tx 7; txn a; tombstone",
+    options={"transactional_id": "tx"},
+    reported={"transactions.listed.0.expired_ms": 1_000_051},
+    printed=("id expired",),
+)
+
 CASES: Final = (
     *SOUND,
     *BROKEN,
@@ -460,24 +469,5 @@ CASES: Final = (
     *WIDE,
     *ENDED_BY,
     *FENCED_AGAIN,
+    EXPIRED,
 )
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_transactions_are_joined_with_their_partitions(tmp_path: Path, case: AuditCase) -> None:
-    """One cause, one finding: the rule, the partition, the first offset that shows it; what may be is none."""
-    report = hold(case, tmp_path)
-
-    if case in SOUND:
-        assert report.transactions.missing == {}
-
-
-def test_an_id_that_expired_is_listed_with_the_time(tmp_path: Path) -> None:
-    """Its last transaction has it."""
-    cluster = cluster_of("init tx 7; txn a; tombstone")
-
-    report = run([cluster.write(tmp_path)], transactional_id="tx")
-
-    (one,) = report.transactions.judged
-    assert one.one.known.expired_ms == cluster.now
-    assert "expired" in printed(report)

@@ -1,21 +1,12 @@
 """Log directories of a recording with segments lost, emptied or exchanged, or with folders under other names."""
 
-import shutil
-from collections import Counter
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
-import pytest
 from crc32c import crc32c
 
-from model_tests.audit.compaction import condense
-from model_tests.audit.log import surroundings, wanted_of
-from model_tests.audit.lost_segments import lost_segments
-from model_tests.audit.reading import read_part
 from model_tests.audit.recorded import CLUSTER, KAFKA_3_9, KAFKA_4_0, KAFKA_4_3
-from model_tests.audit.run import run
-from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
-from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.directory_edits import (
     Edit,
     copied_over,
@@ -29,21 +20,17 @@ from model_tests.unit.audit.directory_edits import (
     twin,
     unmarked,
 )
-from model_tests.unit.audit.stories import AuditCase, copied, described, hold
-from model_tests.unit.audit.written import data, write_segment
+from model_tests.unit.audit.stories import AuditCase, Change
+from model_tests.unit.audit.written import data
 from model_tests.unit.audit.written_cluster import WrittenCluster
-from model_tests.unit.support.bad_input import blamed
 from model_tests.unit.support.changed_directories import spans_of
-from model_tests.unit.support.divided_logs import Divided
 from reference.log.batch import CONTROL, RecordBatch
-from spec.versions import NEWEST
 from spec.vocabulary import Epoch, ProducerId
 
-NAMES: Final = tuple(f"tx-{number}" for number in range(12))
 COORDINATORS: Final = "__transaction_state-*"
 CHECKPOINTS: Final = "*-checkpoint"
 CLEANER: Final = "cleaner-offset-checkpoint"
-WITHOUT_BATCH: Final = "index entry {}: no batch of the segment has {}"
+WITHOUT_BATCH: Final = "index ... entry {}: no batch of the segment has {}"
 
 
 def crash(name: str, edit: Edit, *damage: str, checkpoints: str = CHECKPOINTS) -> AuditCase:
@@ -57,18 +44,16 @@ def alone(number: int) -> RecordBatch:
     return data(number)._replace(producer_id=ProducerId(-1), producer_epoch=Epoch(-1))
 
 
+TEN: Final = (alone(-1),) * 10
+APART: Final = {"t-0": TEN, "t-0/15": TEN}
+"""Ten batches of no producer, and ten more in a segment behind a hole."""
+
+
 def hole_inside(directory: Path) -> None:
-    """Two segments of ten batches, of which the first has lost the one in its middle, and offsets before the second."""
-    two_segments(directory)
+    """The first segment has lost a batch in its middle, too."""
     first = segments(directory / "t-0")[0]
     content, size = first.read_bytes(), first.stat().st_size // 10
     first.write_bytes(content[: 4 * size] + content[5 * size :])
-
-
-def two_segments(directory: Path) -> None:
-    """Ten batches of no producer, and ten more behind a hole."""
-    for base in (0, 15):
-        write_segment(directory / "t-0", [alone(-1)] * 10, base)
 
 
 def missing(*offsets: str) -> tuple[str, ...]:
@@ -128,11 +113,11 @@ LOST: Final = (
             ("the cleaner's checkpoint is not", edits(removed("ledger-0", 2), gone(CLEANER))),
         )
     ),
-    AuditCase("offsets between two segments", "", damage=("is perhaps missing",), edit=two_segments),
-    AuditCase("a hole inside a segment, too", "", edit=hole_inside),
+    AuditCase("offsets between two segments", damage=("is perhaps missing",), logs=APART),
+    AuditCase("a hole inside a segment, too", edit=hole_inside, logs=APART),
 )
 
-OF_ANOTHER: Final = "{}/{:020}.log its batches are those of {}, ... that one's segment was copied over it"
+OF_ANOTHER: Final = "{}/{:020}.log ... its batches are those of {}, ... that one's segment was copied over it"
 
 
 def of_another(own: str, base: int, other: str, first: int = 0) -> tuple[str, ...]:
@@ -277,94 +262,6 @@ EXCHANGED: Final = (
     ring(CLUSTER, "timeout", 0, 1, 2, nodes=("n1", "n2", "n3")),
 )
 
-CASES: Final = (*LOST, *COPIED, *FOLDERS, *EXCHANGED)
-
-FURTHER: Final = (
-    ring(KAFKA_3_9, "timeout", 0, 2, 1),
-    ring(KAFKA_4_0, "tv2", 0, 1, 2, apart=OF_4_0),
-    ring(KAFKA_4_3, "timeout", 0, 1, 2),
-    ring(CLUSTER, "timeout", 0, 1, 2, nodes=("n1",)),
-    ring(CLUSTER, "timeout", 0, 1, 2, nodes=("n1", "n2")),
-    ring(CLUSTER, "timeout", 0, 1, nodes=("n1", "n2", "n3")),
-    crash("the first two and one more are gone", removed("crash-0", 0, 1, 5), *missing("0..4325", "10830..12925")),
-    empty(7),
-    renamed("payments-0", "payments-2"),
-)
-"""Other numbers of what is among the cases by default."""
-
-
-@pytest.mark.parametrize("case", [*CASES, *(pytest.param(case, marks=pytest.mark.slow) for case in FURTHER)], ids=str)
-def test_what_is_lost_or_exchanged_is_named_without_consequences(
-    recordings: Path, tmp_path: Path, case: AuditCase
-) -> None:
-    """Each is one damage where it is; what logs and files beside it say otherwise because of it is no finding."""
-    hold(case, tmp_path, recordings)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "case",
-    [
-        crash("an empty segment", emptied("crash-0", 2), "empty, but not the last segment"),
-        crash("three are gone", removed("crash-0", 0, 5, 8), *missing("0..2206", "10830..12925", "17343..19465")),
-        crash("two may be gone", edits(removed("crash-0", 2, 5), gone(CLEANER)), "is perhaps missing"),
-    ],
-    ids=str,
-)
-def test_it_is_the_same_in_parts(recordings: Path, tmp_path: Path, case: AuditCase) -> None:
-    """Wherever the parts end: the offset before a gap is known to the end."""
-    divided = Divided(copied(case, recordings, tmp_path))
-
-    (number,) = (number for number, log in enumerate(divided.logs) if log.topic == "crash")
-    verdict, damage = divided.verdicts[number]
-
-    assert (verdict, damage) == divided.whole(divided.logs[number])
-    assert verdict.findings == ()
-    for words in case.damage:
-        assert any(words in bad.message for bad in damage), damage
-
-
-def gaps(messages: list[str]) -> list[str]:
-    """The offsets that messages say are missing."""
-    return [message.split(" is missing")[0].split()[-1] for message in messages if "is missing" in message]
-
-
-def test_a_segment_that_was_not_given_is_not_missing(recordings: Path) -> None:
-    """One file of a partition can be audited alone."""
-    report = run([segments(recordings / KAFKA_3_9 / "crash-0")[2]])
-
-    assert [bad.message for bad in report.damage if "missing" in bad.message] == []
-
-
-def test_a_replica_without_a_segment_has_no_other_history(recordings: Path, tmp_path: Path) -> None:
-    """Its damage shows what it lacks; the other replicas have it, and agree with all that is left."""
-    nodes = [path for path in (recordings / CLUSTER).iterdir() if (path / "orders-0").exists()]
-    for node in nodes:
-        shutil.copytree(node / "orders-0", tmp_path / node.name / "orders-0")
-        for file in (*node.glob("*-checkpoint"), node / "meta.properties"):
-            shutil.copy(file, tmp_path / node.name)
-    removed("orders-0", 2)(tmp_path / nodes[0].name)
-
-    report = run([tmp_path])
-
-    assert len(nodes) == 3
-    assert gaps([bad.message for bad in report.damage]) == ["3263..4911"]
-    assert blamed(report) == []
-
-
-def test_the_batch_before_a_gap_is_kept_where_nothing_else_needs_it(tmp_path: Path) -> None:
-    """Data of no producer, and no snapshot: of such a log hardly anything else is kept."""
-    two_segments(tmp_path)
-    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n0\n")
-    (log,) = list_logs([str(tmp_path)]).logs
-    around = surroundings(log)
-    wanted = wanted_of(log, around, NEWEST)
-
-    left = condense(read_part(log, wanted).log, wanted)
-
-    assert len(left.rows) < 10
-    assert gaps([one.message for one in lost_segments(log, left, around)]) == ["10..14"]
-
 
 def without_markers(folder: Path, count: int) -> None:
     """Some markers in the middle of a partition are data without a producer; its indexes were not copied."""
@@ -380,63 +277,92 @@ def without_markers(folder: Path, count: int) -> None:
     segment.write_bytes(content)
 
 
-def test_what_two_folders_lack_does_not_make_them_each_others(recordings: Path, tmp_path: Path) -> None:
-    """Markers are gone from both; under each other's names more would be broken."""
-    directory = copied(topics("markers are gone", edits()), recordings, tmp_path)
+def partly_without_markers(directory: Path) -> None:
+    """Two partitions lack three markers each; under each other's names more would be broken."""
     for name in ("orders-0", "orders-1"):
         without_markers(directory / name, 3)
 
-    report = run([directory])
 
-    broken = [
-        f"{log.topic}-{log.partition} {one.rule.id}" for log, one in report.findings if one.severity == "violation"
-    ]
-    lacking = Counter(name for name in broken if name.endswith("txn.marker_once"))
-    assert sorted(lacking) == ["orders-0 txn.marker_once", "orders-1 txn.marker_once"]
-    assert min(lacking.values()) >= 2
-    assert report.damage == ()
+TURNS: Final = (0, 1, 2, 3, 0, 0, 1, 1, 2, 3, 3, 0, 1)
+"""The partitions of transactions that follow each other, each with one of another topic."""
 
 
-def here(count: int, given: tuple[int, ...]) -> list[tuple[int, list[str]]]:
-    """The ids of some partitions of so many."""
-    own = [(number, [name for name in NAMES if coordinator_partition(name, count) == number]) for number in given]
-    return [(number, names) for number, names in own if names]
+def in_turns(count: int) -> Change:
+    """Transactions over so many partitions."""
+
+    def change(cluster: WrittenCluster) -> None:
+        for number in TURNS:
+            cluster.transaction("tx", [("t", number % count), ("u", 0)])
+
+    return change
 
 
-def test_the_number_of_coordinators_is_asked_only_where_ids_are_out_of_place() -> None:
-    """Where some number explains all, nothing is said; nor where there are too few ids, or they are mixed."""
-    (zero, one, *others) = here(4, (0, 1, 2, 3))
-
-    assert coordinator_count([zero, one, *others]) == 0
-    assert coordinator_count(here(50, tuple(range(50)))) == 0
-    assert coordinator_count([]) == 0
-    assert coordinator_count([(zero[0], one[1]), (one[0], zero[1]), *others]) == 4
-    assert coordinator_count([(zero[0], one[1][:2]), (one[0], zero[1][:2])]) == 0
-    assert coordinator_count([(zero[0], [*one[1], zero[1][0]]), (one[0], zero[1]), *others]) == 0
-
-
-@pytest.mark.parametrize("exchanged_in", [("left",), ("left", "right")])
-@pytest.mark.parametrize("count", [2, 3, 4])
-def test_folders_are_exchanged_in_one_directory_or_in_all(
-    tmp_path: Path, count: int, exchanged_in: tuple[str, ...]
-) -> None:
-    """Where they are in all, the other replicas of the same name do not contradict it."""
-    cluster = WrittenCluster(2)
-    cluster.init("tx", 7)
-    for number in (0, 1, 2, 3, 0, 0, 1, 1, 2, 3, 3, 0, 1):
-        cluster.transaction("tx", [("t", number % count), ("u", 0)])
-    for name in ("left", "right"):
-        cluster.write(tmp_path / name)
+def exchanged_on(count: int, *brokers: str) -> AuditCase:
+    """On these of two brokers the folders have each the name of the next one."""
     folders = [f"t-{number}" for number in range(count)]
-    for name in exchanged_in:
-        exchanged(*folders)(tmp_path / name)
+    names = [(broker, number) for broker in brokers for number in range(count)]
+    damage = tuple(
+        f"{broker}/t-{number} byte 0: its transactions are those of partition {(number - 1) % count} "
+        for broker, number in names
+    )
+    return AuditCase(
+        f"{count} folders have each the name of the next one on {' and '.join(brokers)}",
+        "init tx 7",
+        damage=damage,
+        explains={
+            f"those of partition {number} of t": ("txn.registered_before_data", "...") for number in range(count)
+        },
+        version=2,
+        change=in_turns(count),
+        edit=edits(*(exchanged(*(f"{broker}/{folder}" for folder in folders)) for broker in brokers)),
+        brokers=("left", "right"),
+    )
 
-    report = run([tmp_path / "left", tmp_path / "right"])
 
-    assert described(report) == []
-    assert [(bad.path, bad.message[:42]) for bad in report.damage] == [
-        (str(tmp_path / name / folder), f"its transactions are those of partition {(number - 1) % count} ")
-        for name in exchanged_in
-        for number, folder in enumerate(folders)
-    ]
-    assert {one.rule.id for _, one, _ in report.consequences} & {"txn.marker_once", "txn.registered_before_data"}
+LACKING: Final = replace(
+    topics(
+        "markers are gone from two partitions, which are not each other's",
+        partly_without_markers,
+        counts="aborted=322 broken=4 committed=786 open=1",
+    ),
+    findings=tuple(
+        f"violation txn.marker_once orders-{place}, {name}, WriteTxnMarkers"
+        for place, name in (("0@1971", "tx-2"), ("0@2070", "tx-0"), ("1@1884", "tx-0"), ("1@1965", "tx-2"))
+    ),
+)
+
+HERE: Final = (
+    AuditCase(
+        "a segment that was not given is not missing",
+        recording=KAFKA_3_9,
+        parts=("crash-0",),
+        given=("crash-0/00000000000000004326.log",),
+    ),
+    AuditCase(
+        "a replica without a segment has no other history",
+        damage=missing("3263..4911"),
+        recording=CLUSTER,
+        parts=("n?/orders-0", "n?/*-checkpoint", "n?/meta.properties"),
+        edit=removed("n1/orders-0", 2),
+    ),
+    LACKING,
+    *(exchanged_on(count, *brokers) for count in (2, 3, 4) for brokers in (("left",), ("left", "right"))),
+)
+
+FURTHER: Final = tuple(
+    replace(case, slow=True)
+    for case in (
+        ring(KAFKA_3_9, "timeout", 0, 2, 1),
+        ring(KAFKA_4_0, "tv2", 0, 1, 2, apart=OF_4_0),
+        ring(KAFKA_4_3, "timeout", 0, 1, 2),
+        ring(CLUSTER, "timeout", 0, 1, 2, nodes=("n1",)),
+        ring(CLUSTER, "timeout", 0, 1, 2, nodes=("n1", "n2")),
+        ring(CLUSTER, "timeout", 0, 1, nodes=("n1", "n2", "n3")),
+        crash("the first two and one more are gone", removed("crash-0", 0, 1, 5), *missing("0..4325", "10830..12925")),
+        empty(7),
+        renamed("payments-0", "payments-2"),
+    )
+)
+"""Other numbers of what is among the cases by default."""
+
+CASES: Final = (*LOST, *COPIED, *FOLDERS, *EXCHANGED, *HERE, *FURTHER)

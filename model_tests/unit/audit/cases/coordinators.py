@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
-import pytest
-
-from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version, hold
+from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.one_cause import A, B, identified, record
 from reference.broker.transaction_record import encode_key
@@ -236,7 +233,7 @@ def coordinator_of_another(own: int, other: int) -> AuditCase:
     return AuditCase(
         f"the log of another cluster: every {own}th is aborted, every {other}th by that",
         "; ".join(turns(own)),
-        damage=("the folder is of another cluster",),
+        damage=("/__transaction_state-0 byte 0: ... the folder is of another cluster",),
         explains={"no marker is here": ("txn.one_outcome", "...")},
         change=exchanged,
     )
@@ -254,36 +251,25 @@ FOREIGN: Final = (
     ),
 )
 
-CASES: Final = (*HISTORIES, *CLEANED, *DOUBTS, *FOREIGN)
+
+def all_turned(cluster: WrittenCluster) -> None:
+    """Every marker of the first partition has the other outcome."""
+    for number, batch in enumerate(cluster.logs[A]):
+        marker = batch.marker() if batch.is_control else None
+        if marker is not None:
+            kind = ABORT if marker.control_type == COMMIT else COMMIT
+            wrong = marker_batch(batch.producer_id, batch.producer_epoch, kind, 0, batch.max_timestamp)
+            cluster.logs[A][number] = wrong
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_log_of_a_coordinator_is_judged(tmp_path: Path, case: AuditCase) -> None:
-    """Each change of state is compared with the coordinator's decisions; what is lost makes doubts, not findings."""
-    hold(case, tmp_path)
+TURNED: Final = AuditCase(
+    "where all is broken in one partition, the others show that the log is of this cluster",
+    "; ".join(turns(3)),
+    tuple(
+        f"violation txn.atomic a-0@{2 * number + 1}, {'tx' if number % 2 else 'other'}, WriteTxnMarkers"
+        for number in range(20)
+    ),
+    change=all_turned,
+)
 
-
-def test_a_log_of_another_cluster_is_named_by_its_folder(tmp_path: Path) -> None:
-    """The damage is that of the folder, not of a batch in it."""
-    report = hold(coordinator_of_another(2, 5), tmp_path)
-
-    assert [bad.path for bad in report.damage] == [str(tmp_path / "__transaction_state-0")]
-
-
-def test_where_much_is_broken_otherwise_the_log_is_of_this_cluster(tmp_path: Path) -> None:
-    """Every marker of the one partition has the other outcome, and those of the other agree with the coordinator."""
-
-    def all_turned(cluster: WrittenCluster) -> None:
-        for number, batch in enumerate(cluster.logs[A]):
-            marker = batch.marker() if batch.is_control else None
-            if marker is not None:
-                kind = ABORT if marker.control_type == COMMIT else COMMIT
-                turned_batch = marker_batch(batch.producer_id, batch.producer_epoch, kind, 0, batch.max_timestamp)
-                cluster.logs[A][number] = turned_batch
-
-    whose = ("other", "tx")
-    expected = tuple(
-        f"violation txn.atomic a-0@{2 * number + 1}, {whose[number % 2]}, WriteTxnMarkers" for number in range(20)
-    )
-
-    hold(AuditCase("all turned", "; ".join(turns(3)), expected, change=all_turned), tmp_path)
+CASES: Final = (*HISTORIES, *CLEANED, *DOUBTS, *FOREIGN, TURNED)
