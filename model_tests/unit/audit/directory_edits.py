@@ -52,11 +52,28 @@ def text(name: str, content: str) -> Edit:
 
 
 def gone(*names: str) -> Edit:
-    """These files are not there."""
+    """These files and folders are not there."""
 
     def edit(directory: Path) -> None:
-        for name in names:
-            (directory / name).unlink()
+        for place in (directory / name for name in names):
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+
+    return edit
+
+
+def retained(name: str, base: int) -> Edit:
+    """Retention took the segments below a base, what is derived from them, and earlier leader epochs."""
+
+    def edit(directory: Path) -> None:
+        partition = directory / name
+        for file in partition.iterdir():
+            if file.name[:20].isdigit() and int(file.name[:20]) < base:
+                file.unlink()
+        checkpoint = partition / "leader-epoch-checkpoint"
+        entries = [tuple(map(int, line.split())) for line in checkpoint.read_text().splitlines()[2:]]
+        last_before = max(number for number, (_, start) in enumerate(entries) if start <= base)
+        left = [f"{epoch} {max(start, base)}" for epoch, start in entries[last_before:]]
+        checkpoint.write_text("\n".join(["0", str(len(left)), *left, ""]))
 
     return edit
 

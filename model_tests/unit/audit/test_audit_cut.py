@@ -11,6 +11,7 @@ from model_tests.audit.recorded import RECORDED
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs
 from model_tests.logs.kafka_log_read import read_checked
+from model_tests.unit.audit.directory_edits import retained
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import RunEffort
 
@@ -23,18 +24,6 @@ def copied(log: LogFolder, folder: Path) -> Path:
     for checkpoint in Path(log.path).parent.glob("*-checkpoint"):
         shutil.copy2(checkpoint, folder)
     return Path(shutil.copytree(log.path, folder / Path(log.path).name))
-
-
-def without_head(partition: Path, base: int) -> None:
-    """Remove what retention removes: segments below the base, what is derived from them, and earlier leader epochs."""
-    for file in partition.iterdir():
-        if file.name[:20].isdigit() and int(file.name[:20]) < base:
-            file.unlink()
-    checkpoint = partition / "leader-epoch-checkpoint"
-    entries = [tuple(map(int, line.split())) for line in checkpoint.read_text().splitlines()[2:]]
-    last_before = max(number for number, (_, start) in enumerate(entries) if start <= base)
-    left = [f"{epoch} {max(start, base)}" for epoch, start in entries[last_before:]]
-    checkpoint.write_text("\n".join(["0", str(len(left)), *left, ""]))
 
 
 def without_tail(log: LogFolder, partition: Path, chance: random.Random) -> int:
@@ -57,7 +46,7 @@ def test_a_log_without_its_head_or_tail_is_no_violation(recordings: Path, tmp_pa
         log = chance.choice(logs)
         partition = copied(log, tmp_path / str(number))
         if where != "tail":
-            without_head(partition, chance.choice(log.segments[1:]).base)
+            retained(partition.name, chance.choice(log.segments[1:]).base)(partition.parent)
         damaged = without_tail(log, partition, chance) if where != "head" else 0
 
         (left,) = list_logs([str(partition)]).logs

@@ -9,58 +9,18 @@ from model_tests.audit.options import named_clusters
 from model_tests.audit.run import run
 from model_tests.common.reports import BadInput
 from model_tests.unit.audit.written import data, write_segment
-from model_tests.unit.audit.written_cluster import WrittenCluster
-from model_tests.unit.support.printed_reports import printed
-
-A = ("a", 0)
-
-
-def split(tmp_path: Path, *, second: str = "broker-2") -> tuple[Path, Path]:
-    """A hanging transaction: its partition on one broker, its coordinator on another."""
-    cluster = WrittenCluster()
-    cluster.init("x", 7)
-    cluster.transaction("x", [A])
-    cluster.send("x", A)
-    whole = cluster.write(tmp_path / "broker-1")
-    other = tmp_path / second
-    other.mkdir()
-    (whole / "__transaction_state-0").rename(other / "__transaction_state-0")
-    return whole, other
-
-
-def test_directories_that_name_no_cluster_are_of_one(tmp_path: Path) -> None:
-    """The transaction is joined with its coordinator on another broker, and the report says what it assumes."""
-    first, second = split(tmp_path)
-
-    report = run([first, second])
-
-    ((one, finding),) = report.findings
-    assert (finding.rule.id, one.topic, finding.offset) == ("txn.registered_before_data", "a", 2)
-    assert any("are of one cluster" in fact and "--cluster" in fact for fact in report.assumed)
-    assert "no log of it was read" not in printed(report)
-
-
-def test_clusters_that_are_named_are_apart(tmp_path: Path) -> None:
-    """The same directories as of two clusters: nothing is joined."""
-    first, second = split(tmp_path)
-
-    report = run([], clusters={"one": [str(first)], "two": [str(second)]})
-
-    assert report.findings == ()
-    assert report.transactions.unknown_ended == 1
-    assert not any("are of one cluster" in fact for fact in report.assumed)
 
 
 def test_a_directory_that_names_no_cluster_is_of_the_only_one_that_is_named(tmp_path: Path) -> None:
     """Two that are named are two; what names none is then of neither."""
-    first, second = split(tmp_path)
-    paths = [str(first / "a-0"), str(second / "__transaction_state-0")]
+    first, second = tmp_path / "broker-1", tmp_path / "broker-2"
+    paths = [str(write_segment(first / "a-0", []).parent), str(write_segment(second / "b-0", []).parent)]
     (first / "meta.properties").write_text("cluster.id=X\n")
 
     assert clusters_of(paths, {}) == ["X", "X"]
 
     (second / "meta.properties").write_text("cluster.id=Y\n")
-    assert clusters_of([*paths, str(tmp_path / "b-0")], {}) == ["X", "Y", ""]
+    assert clusters_of([*paths, str(tmp_path / "c-0")], {}) == ["X", "Y", ""]
     assert clusters_of(paths, {"mine": [str(tmp_path)]}) == ["mine", "mine"]
     assert clusters_of(paths, {"mine": [str(second)]}) == ["X", "mine"]
 
@@ -100,10 +60,3 @@ def test_a_brokers_properties_that_cannot_be_read_are_named_once(
     assert bad.path == str(tmp_path / "one" / NAME)
     assert why in bad.message
     assert (report.batches, report.findings) == (8, ())
-
-
-def test_properties_that_are_not_there_are_no_damage(tmp_path: Path) -> None:
-    """A copy of a partition's folder has none."""
-    write_segment(tmp_path / "t-0", [data(0)])
-
-    assert run([tmp_path]).damage == ()

@@ -8,7 +8,6 @@ from typing import Final
 import pytest
 
 from model_tests.audit.findings import Finding
-from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.places import Change, EachPlace, at_each_place
 from model_tests.unit.audit.stories import cluster_of, full_text
@@ -298,16 +297,3 @@ def test_a_marker_of_one_that_has_it_is_one_finding_away_from_its_place(
 
     texts = [full_text(one) for findings in found.values() for one in findings]
     assert sum("stands behind later ones" in text or "stands before earlier ones" in text for text in texts) > 4
-
-
-def test_ids_of_two_coordinators_are_held_against_each_other(tmp_path: Path) -> None:
-    """Each of them claimed a block, and the blocks overlap."""
-    cluster = cluster_of("first: init first 7; first: txn a; second: init second 7; second: txn b")
-    records, cluster.coordinator = cluster.coordinator, cluster.coordinator[:4]
-    cluster.write(tmp_path)
-    WrittenCluster(coordinator=records[4:]).write(tmp_path / "second", closed=False)
-    (tmp_path / "second" / "__transaction_state-0").rename(tmp_path / "__transaction_state-1")
-
-    ((_, finding),) = run([tmp_path]).findings
-
-    assert (finding.rule.id, finding.offset, finding.transactional_id) == ("ids.unique", 0, "second")

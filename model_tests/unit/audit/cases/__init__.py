@@ -2,12 +2,14 @@
 
 from typing import Final
 
-from model_tests.unit.audit.cases import coordinators, copies, directories, transactions
+from model_tests.unit.audit.cases import clusters, coordinators, copies, directories, timeouts, transactions
 from model_tests.unit.audit.stories import AuditCase
 
 ALL_CASES: Final[tuple[AuditCase, ...]] = (
     *transactions.CASES,
+    *timeouts.CASES,
     *coordinators.CASES,
     *copies.CASES,
     *directories.CASES,
+    *clusters.CASES,
 )

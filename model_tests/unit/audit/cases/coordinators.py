@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version
+from model_tests.unit.audit.written import write_segment
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.one_cause import A, B, identified, record
 from reference.broker.transaction_record import encode_key
@@ -272,4 +274,22 @@ TURNED: Final = AuditCase(
     change=all_turned,
 )
 
-CASES: Final = (*HISTORIES, *CLEANED, *DOUBTS, *FOREIGN, TURNED)
+TWO_IDS: Final = "first: init first 7; first: txn a; second: init second 7; second: txn b"
+
+
+def in_two_logs(directory: Path) -> None:
+    """The records of the second id are in the log of another coordinator."""
+    records = cluster_of(TWO_IDS).coordinator
+    for number, own in enumerate((records[:4], records[4:])):
+        write_segment(directory / f"__transaction_state-{number}", own)
+
+
+TWO_COORDINATORS: Final = AuditCase(
+    "each of two coordinators claimed a block of ids, and the blocks overlap",
+    TWO_IDS,
+    ("violation ids.unique __transaction_state-1@0, second, InitProducerId",),
+    says=("which first has (__transaction_state-0 offset 0)",),
+    edit=in_two_logs,
+)
+
+CASES: Final = (*HISTORIES, *CLEANED, *DOUBTS, *FOREIGN, TURNED, TWO_COORDINATORS)

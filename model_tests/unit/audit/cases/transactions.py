@@ -1,15 +1,12 @@
 """Transactions joined with their partitions: one cause, one finding; what may be is none."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from model_tests.audit.ended_by import EndedBy
-from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, StoryWriter, each_version
+from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, each_version
+from model_tests.unit.audit.written import data, marker
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.changed_directories import spans_of
-from spec.protocol.ids import WITHOUT_LIMIT
-from spec.vocabulary import MAX_EPOCH, Epoch, Timestamp
 
 UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
 ENDED: Final = BEGUN + "add a b c; send a b c; prepare commit; "
@@ -175,148 +172,6 @@ LATE_MARKERS: Final = (
 )
 
 
-def data_at(timestamp: int) -> Change:
-    """The last data of A has this time."""
-
-    def change(cluster: WrittenCluster) -> None:
-        number = max(number for number, one in enumerate(cluster.logs["a", 0]) if not one.is_control)
-        last = cluster.logs["a", 0][number]
-        at = Timestamp(timestamp)
-        cluster.logs["a", 0][number] = last._replace(base_timestamp=at, max_timestamp=at)
-
-    return change
-
-
-OVERDUE: Final = (
-    AuditCase(
-        "a transaction is past its timeout",
-        "late: init late 7; late: add a b; late: send a b; minutes 2; other: init other 8; other: txn a",
-        ("suspicious txn.timeout a-0@0, late, abort of timed out transactions",),
-        says=("a-0 offset 0, b-0 offset 0",),
-        counts="committed=1 overdue=1",
-        held=(
-            "a-0 at offset 0, 3 offsets before its end, by producer 7 epoch 0 (late), since 1970-01-01 00:16:40.010: "
-            "1 committed record waits; its coordinator should have aborted it by itself at 1970-01-01 00:17:40.010",
-            "b-0 at offset 0, 1 offsets before its end, by producer 7 epoch 0 (late), since 1970-01-01 00:16:40.010: "
-            "0 committed records wait",
-        ),
-    ),
-    AuditCase(
-        "a transaction is within its timeout",
-        "late: init late 7; late: add a; late: send a; wait 30000; other: init other 8; other: txn a",
-        held=("its coordinator aborts it by itself at 1970-01-01 00:17: ... nothing here shows that it hangs",),
-    ),
-    AuditCase(
-        "only a partition goes on past the timeout: the coordinator's log may have been copied before it",
-        "late: init late 7; late: add a; late: send a; hour; foreign a 9 commit",
-        ("undecided txn.timeout a-0@0, late, abort of timed out transactions",),
-        says=("copied before",),
-        remedy=("copy __transaction_state-0 again",),
-    ),
-    AuditCase(
-        "a decided transaction with all markers is not completed for an hour",
-        "late: init late 7; late: add b; late: send b; late: prepare abort; late: mark b; hour; "
-        "other: init other 8; other: txn a",
-        ("suspicious txn.completes __transaction_state-0@2, late, completion after the markers",),
-        says=("1 markers are written",),
-        held=(),
-    ),
-    AuditCase(
-        "a decided transaction without its marker is not completed for an hour",
-        "late: init late 7; late: add b; late: send b; late: prepare abort; hour; other: init other 8; other: txn a",
-        ("suspicious txn.completes __transaction_state-0@2, late, completion after the markers",),
-        says=("no marker in b-0",),
-        held=("(late)",),
-    ),
-    AuditCase(
-        "an end is on its way for some seconds",
-        "late: init late 7; late: add b; late: send b; late: prepare abort; wait 10000; "
-        "other: init other 8; other: txn a",
-        counts="committed=1 completing=1",
-    ),
-)
-
-YEARS: Final = "clock now; minutes 90000000; "
-"""Until `clock =now` the clock is that of a later century."""
-
-WRONG_CLOCKS: Final = (
-    AuditCase(
-        "the coordinator's clock was a century ahead for one transaction",
-        f"init tx 7; other: init other 8; {YEARS} other: txn b; clock =now; wait 5000; other: txn b; txn a; "
-        "add a; send a",
-        held=("nothing here shows that it hangs",),
-    ),
-    AuditCase(
-        "a client of the partition is a century ahead",
-        f"{BEGUN} {YEARS} blank a; clock =now; add a; send a",
-        held=("nothing here shows that it hangs",),
-    ),
-    *(
-        AuditCase(
-            f"data hangs whose client is {how}; markers of others are behind it",
-            f"{BEGUN} other: init other 8; clock now; {clock}; send a; clock =now; wait 1000; other: txn a",
-            (f"violation txn.registered_before_data a-0@4, tx, {UNREGISTERED}",),
-            held=(since,),
-        )
-        for how, clock, since in (
-            ("a century ahead", "minutes 90000000", "(tx), since 1970-01-01 00:16:41.1"),
-            ("late", "wait -500000", "(tx), since 1970-01-01 00:16:40.0"),
-        )
-    ),
-)
-
-
-def of_two_phases(cluster: WrittenCluster) -> None:
-    """A transaction without a timeout is open for two hours."""
-    cluster.values["tx"] = replace(cluster.values["tx"], timeout_ms=WITHOUT_LIMIT)
-    StoryWriter(cluster).write("add a; send a; hour; hour; other: init other 8; other: txn b")
-
-
-def at_the_last_epoch(cluster: WrittenCluster) -> None:
-    """The producer id was not changed when its epochs were used up, and the producer went on."""
-    cluster.values["tx"] = replace(cluster.values["tx"], epoch=Epoch(MAX_EPOCH - 1))
-    StoryWriter(cluster).write("txn a; add a b; send a b")
-
-
-NEVER_ABORTED: Final = (
-    AuditCase(
-        "a transaction of two phases is open for hours",
-        "init tx 7; txn a b",
-        held=("open without a timeout, as for a two-phase commit ... forceTerminateTransaction",),
-        change=of_two_phases,
-    ),
-    AuditCase(
-        "a transaction is open with the epoch that is kept for the fence",
-        "init tx 7; txn a b",
-        ("violation fence.epoch_exhaustion a-0@4, tx, rotation of the producer id",),
-        remedy=("abort --topic a --partition 0 --start-offset 4; kafka-transactions.sh",),
-        held=("a-0 at offset 4 ... another transactional id", "b-0 at offset 2"),
-        version=2,
-        change=at_the_last_epoch,
-        kept=tuple(range(4, 8)),
-    ),
-    *(
-        AuditCase(
-            f"the coordinator's log ends with {what} instead of a Prepare record",
-            f"{BEGUN} add a; send a; {step}",
-            findings,
-            held=("no coordinator has it any more ... abort --topic a --partition 0 --start-offset 4",),
-        )
-        for what, step, findings in (
-            (
-                "a Complete record",
-                "record complete_abort",
-                ("violation txn.legal_transition __transaction_state-0@8, tx, completion after the markers",),
-            ),
-            (
-                "a tombstone",
-                "tombstone",
-                ("undecided txn.legal_transition __transaction_state-0@8, tx, expiration of the id",),
-            ),
-        )
-    ),
-)
-
 GIVEN_AGAIN: Final = (
     AuditCase(
         "two ids have one producer id, and write to the same partitions",
@@ -342,14 +197,6 @@ GIVEN_AGAIN: Final = (
         explains={"the epoch falls": ("fence.stale_epoch",)},
         version=2,
     ),
-)
-
-TIMELESS: Final = AuditCase(
-    "data without a time hangs, whose producer's clock is behind",
-    "init tx 7; clock now; wait -9000000; add a; send a; clock =now; prepare commit; mark a; complete; send a",
-    (f"violation txn.registered_before_data a-0@2, tx, {UNREGISTERED}",),
-    held=("epoch 0 (tx), since 1970-01-01 00:16:40.0",),
-    change=data_at(-1),
 )
 
 TWO_FAULTS: Final = each_version(
@@ -387,6 +234,24 @@ def raised_leader_epoch(directory: Path) -> None:
     segment.write_bytes(content)
 
 
+def unreadable_record(directory: Path) -> None:
+    """A bit is wrong in the last Prepare record, which is the last but one of the log."""
+    (segment,) = (directory / "__transaction_state-0").glob("*.log")
+    content = bytearray(segment.read_bytes())
+    *_, (_, end), _ = spans_of(content)
+    content[end - 1] ^= 1
+    segment.write_bytes(content)
+
+
+def without(topic: str) -> Change:
+    """The log of a partition was not copied."""
+
+    def change(cluster: WrittenCluster) -> None:
+        del cluster.logs[topic, 0]
+
+    return change
+
+
 WIDE: Final = (
     AuditCase(
         "of many partitions the first are named",
@@ -403,49 +268,50 @@ WIDE: Final = (
     ),
 )
 
-ABORTED: Final = "Transactions: 1 aborted (aborted: 1 by {})."
-COMMITTED: Final = "Transactions: 1 committed."
-
-ENDED_BY: Final = tuple(
+UNREAD: Final = (
     AuditCase(
-        f"a transaction with a timeout of a minute is open for {seconds} s, then {how}",
-        f"init tx 7; add a; send a; wait {seconds}000; prepare {how}; mark a; complete",
-        line=line,
-        ended_by=(by,),
-        version=version,
-    )
-    for version, how, seconds, by, line in (
-        (0, "commit", 0, EndedBy.CLIENT, COMMITTED),
-        (0, "abort", 0, EndedBy.CLIENT, ABORTED.format("their client")),
-        (0, "abort", 120, EndedBy.CLIENT, ABORTED.format("their client")),
-        (0, "abort fenced", 0, EndedBy.FENCE, ABORTED.format("a fence")),
-        (0, "abort fenced", 61, EndedBy.TIMEOUT, ABORTED.format("their timeout")),
-        (2, "abort", 0, EndedBy.CLIENT_OR_FENCE, ABORTED.format("their client or a fence")),
-        (2, "abort", 61, EndedBy.TIMEOUT, ABORTED.format("their timeout")),
-        (2, "commit", 61, EndedBy.CLIENT, COMMITTED),
-    )
-)
-"""Under versions 0 and 1 only the coordinator's own abort raises the epoch; under version 2 every end does."""
-
-FENCED: Final = "txn a abort fenced; "
-FENCED_AGAIN: Final = tuple(
+        "whether an open transaction hangs is not in the partitions: the coordinator's log is not there",
+        "copied;" + BEGUN + "send b",
+        missing=("1 x the coordinator's log of a producer id",),
+        held=("b-0 at offset 4, 1 offsets before its end ... whether it hangs is not known",),
+    ),
     AuditCase(
-        f"an id of which others fence {fences} transactions in a row",
-        "init tx 7; " + "".join(f"{FENCED}init tx 7 epoch={2 * number}; " for number in range(1, fences + 1)) + "txn a",
-        findings,
-        says=says,
-        counts=f"aborted={fences} committed=1",
-    )
-    for fences, findings, says in (
-        (3, (), ()),
-        (
-            4,
-            ("suspicious fence.stale_epoch __transaction_state-0@2, tx, InitProducerId",),
-            ("4 of 5 transactions of tx were aborted by a fence",),
-        ),
-    )
+        "a partition whose log is not here is listed as not read",
+        BEGUN + "add a b; send a b",
+        missing=("3 x no log of it was read",),
+        held=("b-0 at offset 4, 1 offsets before its end ... open: a-0: no log of it was read",),
+        printed=("a-0: not read", "b-0: 4..4"),
+        version=2,
+        change=without("a"),
+    ),
+    AuditCase(
+        "an open transaction is not called sound where one of its partitions was not read",
+        "late: init late 7; late: add a b; late: send a b; wait 30000; other: init other 8; other: txn a",
+        missing=("1 x no log of it was read",),
+        held=("a-0 at offset 0 ... aborts it by itself at 1970-01-01 00:17:40.010 ... open: b-0: no log of it was",),
+        not_printed=("nothing here shows",),
+        change=without("b"),
+    ),
+    AuditCase(
+        "data that no transaction registered lacks no marker where one record of the coordinator's log is unreadable",
+        BEGUN + "add a; send a b; prepare commit; mark a; complete; txn a b",
+        ("violation txn.registered_before_data b-0@4, tx",),
+        damage=("__transaction_state-0 ... CRC of the batch at offset 11",),
+        version=2,
+        edit=unreadable_record,
+    ),
+    AuditCase(
+        "the partition that waits is reported, and neither one without an open transaction nor one without a batch",
+        missing=("1 x the coordinator's log of a producer id",),
+        held=("held-0 at offset 1, 2 offsets before its end, by producer 7 epoch 0",),
+        printed=("held-0 ... 0 ... 1 ... 3", "partitions without a batch, not shown: 1"),
+        logs={
+            "held-0": (data(0), data(1, transactional=True), data(2, transactional=True)),
+            "free-0": (data(0), data(1, transactional=True), marker()),
+            "empty-0": (),
+        },
+    ),
 )
-"""One fence is how a producer that was restarted begins."""
 
 EXPIRED: Final = AuditCase(
     "an id that expired is listed with the time",
@@ -455,19 +321,4 @@ EXPIRED: Final = AuditCase(
     printed=("id expired",),
 )
 
-CASES: Final = (
-    *SOUND,
-    *BROKEN,
-    *DOUBTED,
-    *LATE_MARKERS,
-    *OVERDUE,
-    *WRONG_CLOCKS,
-    *NEVER_ABORTED,
-    *GIVEN_AGAIN,
-    *TWO_FAULTS,
-    TIMELESS,
-    *WIDE,
-    *ENDED_BY,
-    *FENCED_AGAIN,
-    EXPIRED,
-)
+CASES: Final = (*SOUND, *BROKEN, *DOUBTED, *LATE_MARKERS, *GIVEN_AGAIN, *TWO_FAULTS, *WIDE, *UNREAD, EXPIRED)
