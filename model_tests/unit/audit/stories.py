@@ -1,5 +1,6 @@
 """Audit cases as rows: what a broker's logs contain, written as a story, and everything that an audit finds in them."""
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -140,7 +141,7 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
     if case.held is not None:
         _match(case.held, [held.in_one_line() for held in report.held_back])
     for path, expected in case.reported.items():
-        assert expected == _at(path, report), path
+        assert expected == _at(path, report, directory), path
     if case.printed or case.not_printed:
         _print(case, printed(report))
     violated = bool(case.damage) or any(each.startswith("violation") for each in case.findings)
@@ -187,9 +188,9 @@ def _print(case: AuditCase, output: str) -> None:
         assert words not in output, output
 
 
-def _at(path: str, report: AuditReport) -> object:
-    """The part of the JSON report at a path of names and numbers."""
-    part: Any = report.to_json()
+def _at(path: str, report: AuditReport, directory: Path) -> object:
+    """The part of the JSON report at a path of names and numbers; paths of files are those in the directory."""
+    part: Any = json.loads(json.dumps(report.to_json()).replace(f"{directory}/", ""))
     while path:
         each, _, rest = path.partition(".")
         if isinstance(part, dict) and path in part:  # the id of a rule, which has dots itself

@@ -17,6 +17,7 @@ from model_tests.audit.replicas import Copy, compare
 from model_tests.audit.replicas_difference import first_difference
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
+from model_tests.unit.audit.stories import BEGUN, cluster_of
 from model_tests.unit.audit.written import data, encoded
 from reference.log.batch import RecordBatch
 from spec.vocabulary import LeaderEpoch, Offset
@@ -123,3 +124,14 @@ def test_what_a_task_sends_of_a_cluster_is_what_it_found(recordings: Path) -> No
 
         assert verdict.cluster is not None
         assert VERDICT.decode(VERDICT.encode((verdict, damage))) == (verdict, damage)
+
+
+def test_what_a_task_sends_of_transactions_is_what_it_found(tmp_path: Path) -> None:
+    """Summaries and histories come back the same from their wire form."""
+    cluster = cluster_of(BEGUN + "add a b c; send a b c; prepare commit; mark a c; complete", version=2)
+    for log in list_logs([str(cluster.write(tmp_path))]).logs:
+        verdict, damage = audit_log(log, surroundings(log))
+
+        again = VERDICT.decode(VERDICT.encode((verdict, damage)))
+
+        assert again == (verdict, damage)

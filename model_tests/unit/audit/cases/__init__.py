@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.unit.audit.cases import clusters, coordinators, copies, directories, timeouts, transactions
+from model_tests.unit.audit.cases import clusters, coordinators, copies, directories, recordings, timeouts, transactions
 from model_tests.unit.audit.stories import AuditCase
 
 ALL_CASES: Final[tuple[AuditCase, ...]] = (
@@ -12,4 +12,5 @@ ALL_CASES: Final[tuple[AuditCase, ...]] = (
     *copies.CASES,
     *directories.CASES,
     *clusters.CASES,
+    *recordings.CASES,
 )
