@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
+from model_tests.audit.changes import batches_in
 from model_tests.unit.support.changed_directories import changed, not_marked
 
 Edit: TypeAlias = Callable[[Path], None]
@@ -116,3 +117,15 @@ def renamed(*pairs: tuple[str, str]) -> Edit:
 def exchanged(*names: str) -> Edit:
     """Each folder has the name of the next one, and the last one that of the first."""
     return renamed((names[-1], "between"), *reversed([*pairwise(names)]), ("between", names[0]))
+
+
+def without_batches(name: str, *numbers: int) -> Edit:
+    """These batches of the first segment are gone."""
+
+    def edit(directory: Path) -> None:
+        first = segments(directory / name)[0]
+        content = first.read_bytes()
+        left = (span for number, span in enumerate(batches_in(content)) if number not in numbers)
+        first.write_bytes(b"".join(content[start:end] for start, end in left))
+
+    return edit

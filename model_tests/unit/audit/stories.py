@@ -46,8 +46,8 @@ class AuditCase:
         remedy: words of the findings' remedies.
         damage: words of the path and message of each damage, in order.
             Here and below, " ... " is between words of one line.
-        explains: words of the message of a cause, a finding or damage, with the rules of what it has caused: all of
-            them, or with "..." at the end at least these; None where the case is not about that.
+        explains: words of a cause (a finding as in `findings` and its message, or damage), with the rules of what it
+            has caused: all of them, or with "..." at the end at least these; None where the case is not about that.
         counts: the transactions by status, as "committed=1 open=1"; empty where the case is not about them.
         line: the line on all transactions; empty where the case is not about it.
         ended_by: who ended each transaction; empty where the case is not about that.
@@ -201,7 +201,8 @@ def _at(path: str, report: AuditReport, directory: Path) -> object:
 
 def _explain(expected: Mapping[str, tuple[str, ...]], report: AuditReport) -> None:
     """Compare what findings and damage have caused with what is expected; each is named by the id of its cause."""
-    causes = {f"finding-{number}": one.message for number, (_, one) in enumerate(report.findings, start=1)}
+    messages = [f"{text}: {one.message}" for text, (_, one) in zip(described(report), report.findings, strict=True)]
+    causes = {f"finding-{number}": message for number, message in enumerate(messages, start=1)}
     causes |= {f"damage-{number}": bad.message for number, bad in enumerate(report.damage, start=1)}
     caused: dict[str, set[str]] = {}
     for _, one, cause in report.consequences:

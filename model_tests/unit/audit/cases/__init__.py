@@ -2,15 +2,29 @@
 
 from typing import Final
 
-from model_tests.unit.audit.cases import clusters, coordinators, copies, directories, recordings, timeouts, transactions
+from model_tests.unit.audit.cases import (
+    clusters,
+    coordinators,
+    copies,
+    directories,
+    groups,
+    misplaced,
+    partitions,
+    recordings,
+    timeouts,
+    transactions,
+)
 from model_tests.unit.audit.stories import AuditCase
 
 ALL_CASES: Final[tuple[AuditCase, ...]] = (
-    *transactions.CASES,
-    *timeouts.CASES,
+    *clusters.CASES,
     *coordinators.CASES,
     *copies.CASES,
     *directories.CASES,
-    *clusters.CASES,
+    *groups.CASES,
+    *misplaced.CASES,
+    *partitions.CASES,
     *recordings.CASES,
+    *timeouts.CASES,
+    *transactions.CASES,
 )
