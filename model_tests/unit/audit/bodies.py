@@ -5,9 +5,10 @@ from typing import Any, Final, NamedTuple
 
 from model_tests.logs.kafka_log_checks import BodyCheck
 from reference.log import varint
-from reference.log.batch import RecordBatch, data_batch
+from reference.log.batch import APPEND_TIME, DELETE_HORIZON, RecordBatch, data_batch, emptied
 from reference.log.codecs import Codec, compress
 from reference.log.record import Record, encode_records
+from spec.vocabulary import NO_TIMESTAMP, Timestamp
 
 BODIES: Final = 8
 """Records of a batch here."""
@@ -43,6 +44,32 @@ def records_of_every_form() -> tuple[Record, ...]:
     )
     assert len(forms) == BODIES
     return forms
+
+
+def sound() -> dict[str, RecordBatch]:
+    """Batches of which nothing is wrong."""
+    every = full()
+    kept = [one._replace(timestamp_delta=one.timestamp_delta + 90_000) for one in records_of_every_form()[2:5]]
+    return {
+        "plain": every,
+        **{codec.name: every.compressed(codec) for codec in Codec},
+        "the leader's time": every._replace(attributes=APPEND_TIME, max_timestamp=Timestamp(every.max_timestamp + 7)),
+        "cleaned": every._replace(
+            record_count=3, body=encode_records(kept), base_timestamp=Timestamp(every.base_timestamp - 90_000)
+        ),
+        "a delete horizon": every._replace(
+            attributes=DELETE_HORIZON,
+            base_timestamp=Timestamp(every.base_timestamp - 50),
+            body=encode_records(
+                one._replace(timestamp_delta=one.timestamp_delta + 50) for one in records_of_every_form()
+            ),
+        ),
+        "emptied": emptied(every),
+        "emptied under zstd": emptied(every.compressed(Codec.ZSTD)),
+        "no timestamps": full(records=[one._replace(timestamp_delta=0) for one in records_of_every_form()])._replace(
+            base_timestamp=NO_TIMESTAMP, max_timestamp=NO_TIMESTAMP
+        ),
+    }
 
 
 def _with(sequence: int, **fields: Any) -> RecordBatch:
