@@ -4,6 +4,7 @@ from typing import Final
 
 from model_tests.unit.audit.cases import (
     clusters,
+    controllers,
     coordinators,
     copies,
     directories,
@@ -19,6 +20,7 @@ from model_tests.unit.audit.stories import AuditCase
 
 ALL_CASES: Final[tuple[AuditCase, ...]] = (
     *clusters.CASES,
+    *controllers.CASES,
     *coordinators.CASES,
     *copies.CASES,
     *directories.CASES,
