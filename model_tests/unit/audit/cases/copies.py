@@ -256,6 +256,15 @@ MOVED: Final = (
         change=moved("b", 1, 3),
     ),
     AuditCase(
+        "a marker stands behind the next, and behind data of a later transaction",
+        THREE,
+        ("violation fence.stale_epoch b-0@4, tx, WriteTxnMarkers",),
+        says=("behind later ones; it ends the data from offset 3 on", "data from offset 0 on has no COMMIT marker"),
+        explains={"marker of epoch 1 after epoch 2": ("txn.marker_once",)},
+        version=2,
+        change=moved("b", 1, 4),
+    ),
+    AuditCase(
         "a marker was written once more",
         THREE,
         ("violation fence.stale_epoch b-0@4, tx, WriteTxnMarkers",),
@@ -305,64 +314,4 @@ HOLES: Final = tuple(
     )
 )
 
-MISSING: Final = "ids 30; init tx 70; txn a b; add a; send a; prepare commit; "
-"""The marker of a transaction is missing from A, whose next one has it; all coordinators' logs are here."""
-
-LACKS: Final = "violation txn.marker_once a-0@{}, tx, WriteTxnMarkers"
-FOREIGN: Final = "violation txn.marker_once {}, producer 99, WriteTxnMarkers"
-NAMED_OTHERWISE: Final = "the COMMIT marker has producer id 99, for which nothing asks for it"
-NOT_OF_IT: Final = {
-    "has another outcome": (
-        MISSING + "foreign a 99 abort; complete; txn a b",
-        (LACKS.format(2), "suspicious txn.marker_once a-0@3, producer 99, WriteTxnMarkers"),
-    ),
-    "stands behind the next one": (
-        MISSING + "complete; txn a b; foreign a 99 commit; txn a b",
-        (LACKS.format(2), FOREIGN.format("a-0@5")),
-    ),
-    "stands before the one before": (
-        "ids 30; init tx 70; add a; send a; foreign a 99 commit; prepare commit; mark a; complete; "
-        "add a; send a; prepare commit; complete; txn a b",
-        (FOREIGN.format("a-0@1"), LACKS.format(3)),
-    ),
-}
-
-UNDER_ANOTHER_ID: Final = (
-    AuditCase(
-        "the missing marker stands in its place under another's producer id",
-        MISSING + "foreign a 99 commit; complete; txn a b",
-        (LACKS.format(3),),
-        says=(NAMED_OTHERWISE,),
-        explains={NAMED_OTHERWISE: ("txn.marker_once",)},
-    ),
-    *(
-        AuditCase(f"the marker of another's producer id {why}", story, findings, not_said=(NAMED_OTHERWISE,))
-        for why, (story, findings) in NOT_OF_IT.items()
-    ),
-    AuditCase(
-        "the missing markers of two partitions stand under two ids",
-        "ids 30; init tx 70; txn a b; add a b; send a; send a b; prepare commit; foreign b 98 commit; "
-        "foreign a 99 commit; complete; txn a b",
-        (LACKS.format(4), "violation txn.marker_once b-0@3, tx, WriteTxnMarkers"),
-        says=(NAMED_OTHERWISE, "the COMMIT marker has producer id 98"),
-        explains={
-            NAMED_OTHERWISE: ("txn.marker_once",),
-            "the COMMIT marker has producer id 98": ("txn.marker_once",),
-        },
-    ),
-    AuditCase(
-        "another marker of that id stands elsewhere in the log",
-        MISSING + "foreign a 99 commit; complete; txn a b; foreign a 99 abort; txn a b",
-        (LACKS.format(3), "suspicious txn.marker_once a-0@6, producer 99, WriteTxnMarkers"),
-        says=(NAMED_OTHERWISE,),
-    ),
-    AuditCase(
-        "another marker of that id stands at the same offset of another log",
-        "ids 30; init tx 70; txn a b; add a b; send a b; send a; prepare commit; foreign a 99 commit; mark b; "
-        "foreign b 99 commit; complete; txn a b",
-        (LACKS.format(4), FOREIGN.format("b-0@4")),
-        says=(NAMED_OTHERWISE,),
-    ),
-)
-
-CASES: Final = (*COPIES, *COMPLETED, *MOVED, *HOLES, *UNDER_ANOTHER_ID)
+CASES: Final = (*COPIES, *COMPLETED, *MOVED, *HOLES)

@@ -137,4 +137,121 @@ MARKERS: Final = (
     ),
 )
 
-CASES: Final = (*RECORDS, *MARKERS)
+MISSING: Final = "ids 30; init tx 70; txn a b; add a; send a; prepare commit; "
+"""The marker of a transaction is missing from A, whose next one has it; all coordinators' logs are here."""
+
+BOTH_LACK: Final = "ids 30; init tx 70; txn a b; add a b; send a; send b; prepare commit; "
+
+LACKS: Final = "violation txn.marker_once a-0@{}, tx, WriteTxnMarkers"
+FOREIGN: Final = "violation txn.marker_once {}, producer 99, WriteTxnMarkers"
+NAMED_OTHERWISE: Final = "the COMMIT marker has producer id 99, for which nothing asks for it"
+NOT_OF_IT: Final = {
+    "has another outcome": (
+        MISSING + "foreign a 99 abort; complete; txn a b",
+        (LACKS.format(2), "suspicious txn.marker_once a-0@3, producer 99, WriteTxnMarkers"),
+    ),
+    "stands behind the next one": (
+        MISSING + "complete; txn a b; foreign a 99 commit; txn a b",
+        (LACKS.format(2), FOREIGN.format("a-0@5")),
+    ),
+    "stands before the one before": (
+        "ids 30; init tx 70; add a; send a; foreign a 99 commit; prepare commit; mark a; complete; "
+        "add a; send a; prepare commit; complete; txn a b",
+        (FOREIGN.format("a-0@1"), LACKS.format(3)),
+    ),
+    "has another epoch": (
+        "ids 30; init tx 70; init tx; txn a b; add a; send a; prepare commit; foreign a 99 commit; complete; txn a b",
+        (LACKS.format(2), FOREIGN.format("a-0@3")),
+    ),
+    "stands in another log": (
+        MISSING + "foreign b 99 commit; complete; txn a b",
+        (LACKS.format(2), FOREIGN.format("b-0@2")),
+    ),
+    "stands in another log, and one of another outcome here": (
+        BOTH_LACK + "foreign a 99 abort; foreign b 99 commit; mark b; complete; txn a b",
+        (
+            LACKS.format(2),
+            "suspicious txn.marker_once a-0@3, producer 99, WriteTxnMarkers",
+            FOREIGN.format("b-0@3"),
+        ),
+    ),
+    "is later than all coordinators' logs, and another one stands in another log": (
+        BOTH_LACK
+        + "foreign b 99 commit; mark b; clock end; wait 1000; foreign a 99 commit; clock =end; complete; txn a b",
+        (LACKS.format(2), FOREIGN.format("b-0@3")),
+    ),
+    "is a day younger": (
+        MISSING + "clock end; wait 86400000; foreign a 99 commit; clock =end; complete; wait 86402000; txn a b",
+        (LACKS.format(2), FOREIGN.format("a-0@3")),
+    ),
+    "may be one that an id asked for whose log is not here": (
+        MISSING.removeprefix("ids 30; ") + "foreign a 99 commit; complete; txn a b",
+        (LACKS.format(2),),
+    ),
+    "is the last of its log, so that the missing marker may come yet": (
+        MISSING + "foreign a 99 commit; complete",
+        (FOREIGN.format("a-0@3"),),
+    ),
+}
+
+UNDER_ANOTHER_ID: Final = (
+    AuditCase(
+        "the missing marker stands in its place under another's producer id",
+        MISSING + "foreign a 99 commit; complete; txn a b",
+        (LACKS.format(3),),
+        says=(NAMED_OTHERWISE,),
+        explains={NAMED_OTHERWISE: ("txn.marker_once",)},
+        reported={"findings.0.producer_id": 99},
+    ),
+    AuditCase(
+        "the missing marker stands in its place under another's producer id, by a clock that is ahead",
+        MISSING + "clock end; wait 1000; foreign a 99 commit; clock =end; complete; wait 2000; txn a b",
+        (LACKS.format(3),),
+        says=(NAMED_OTHERWISE,),
+        explains={NAMED_OTHERWISE: ("txn.marker_once",)},
+    ),
+    AuditCase(
+        "the missing marker stands under another's producer id and ends data of that",
+        "ids 30; init tx 70; other: init other 99; txn a b; add a; send a; prepare commit; "
+        "other: send a; other: mark a commit; complete; txn a b",
+        (LACKS.format(4),),
+        says=(NAMED_OTHERWISE,),
+        explains={NAMED_OTHERWISE: ("txn.marker_once", "txn.registered_before_data")},
+    ),
+    *(
+        AuditCase(
+            f"the marker of another's producer id {why}",
+            *(story, findings),
+            not_said=(NAMED_OTHERWISE,),
+            explains={},
+            closed="come yet" not in why,
+        )
+        for why, (story, findings) in NOT_OF_IT.items()
+    ),
+    AuditCase(
+        "the missing markers of two partitions stand under two ids",
+        "ids 30; init tx 70; txn a b; add a b; send a; send a b; prepare commit; foreign b 98 commit; "
+        "foreign a 99 commit; complete; txn a b",
+        (LACKS.format(4), "violation txn.marker_once b-0@3, tx, WriteTxnMarkers"),
+        says=(NAMED_OTHERWISE, "the COMMIT marker has producer id 98"),
+        explains={
+            NAMED_OTHERWISE: ("txn.marker_once",),
+            "the COMMIT marker has producer id 98": ("txn.marker_once",),
+        },
+    ),
+    AuditCase(
+        "another marker of that id stands elsewhere in the log",
+        MISSING + "foreign a 99 commit; complete; txn a b; foreign a 99 abort; txn a b",
+        (LACKS.format(3), "suspicious txn.marker_once a-0@6, producer 99, WriteTxnMarkers"),
+        says=(NAMED_OTHERWISE,),
+    ),
+    AuditCase(
+        "another marker of that id stands at the same offset of another log",
+        "ids 30; init tx 70; txn a b; add a b; send a b; send a; prepare commit; foreign a 99 commit; mark b; "
+        "foreign b 99 commit; complete; txn a b",
+        (LACKS.format(4), FOREIGN.format("b-0@4")),
+        says=(NAMED_OTHERWISE,),
+    ),
+)
+
+CASES: Final = (*RECORDS, *MARKERS, *UNDER_ANOTHER_ID)
