@@ -3,6 +3,7 @@
 from typing import Final
 
 from model_tests.unit.audit.cases import (
+    client_histories,
     clusters,
     controllers,
     coordinators,
@@ -19,6 +20,7 @@ from model_tests.unit.audit.cases import (
 from model_tests.unit.audit.stories import AuditCase
 
 ALL_CASES: Final[tuple[AuditCase, ...]] = (
+    *client_histories.CASES,
     *clusters.CASES,
     *controllers.CASES,
     *coordinators.CASES,
