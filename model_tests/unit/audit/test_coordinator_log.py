@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.audit.coordinator_log_changes import CoordinatorLink, judge_changes
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.audit.transactions_clusters import all_coordinators, coordinator_count, coordinator_partition
-from model_tests.logs.coordinator_log import StateRecord
 from model_tests.logs.coordinator_log_edges import step_between
 from model_tests.logs.coordinator_log_values import StateValue, read_key, read_value
 from model_tests.logs.kafka_log_fields import MalformedBytes, UnknownSchema
@@ -159,53 +157,3 @@ def test_the_number_of_coordinators_is_asked_only_where_ids_are_out_of_place() -
     assert coordinator_count([(zero[0], one[1]), (one[0], zero[1]), *others]) == 4
     assert coordinator_count([(zero[0], one[1][:2]), (one[0], zero[1][:2])]) == 0
     assert coordinator_count([(zero[0], [*one[1], zero[1][0]]), (one[0], zero[1]), *others]) == 0
-
-
-def changes(*values: StateValue, after_hole: bool) -> list[tuple[str, int]]:
-    """The findings of records that follow each other, the first of which may follow missing ones."""
-    records = [StateRecord(at, at, 10 * at, 0, "tx", value) for at, value in enumerate(values)]
-    findings, judged = judge_changes([CoordinatorLink(one, after_hole and one.row == 0) for one in records])
-    assert judged == len(values) - after_hole
-    return [(one.rule.id, one.offset) for one in findings]
-
-
-def test_appends_refused_one_after_the_other_may_follow_what_is_missing() -> None:
-    """The cleaner took the Prepare record; the Complete record was appended, and reported as refused, three times."""
-    completed = value(S.COMPLETE_COMMIT, 1, 1, 2)
-
-    assert changes(completed, completed, completed, completed, after_hole=True) == []
-
-
-def test_what_is_wrong_behind_missing_records_is_still_found() -> None:
-    """No refusal lets an epoch fall; one record that breaks the history is one finding, whatever comes after it."""
-    completed, fallen = value(S.COMPLETE_COMMIT, 1, 1, 2), value(S.EMPTY, 1, 0)
-
-    assert changes(completed, completed, fallen, after_hole=True) == [("fence.epoch_monotone", 2)]
-    assert changes(completed, fallen, completed, after_hole=True) == [("fence.epoch_monotone", 1)]
-
-
-@pytest.mark.parametrize("after", [S.COMPLETE_ABORT, S.PREPARE_ABORT])
-def test_two_outcomes_of_one_epoch_are_named_across_missing_records(after: S) -> None:
-    """Under version 2 each end of a transaction raises the epoch; before it, one epoch has any number of them."""
-
-    def across_hole(version: int, epoch: int) -> list[str]:
-        values = value(S.COMPLETE_COMMIT, 1, 1, version), value(after, 1, epoch, version)
-        links = [CoordinatorLink(StateRecord(at, at, 10 * at, 0, "tx", one), True) for at, one in enumerate(values)]
-        return [one.rule.id for one in judge_changes(links)[0]]
-
-    assert across_hole(2, 1) == ["txn.one_outcome"]
-    assert across_hole(2, 2) == []
-    assert across_hole(0, 1) == []
-
-
-def test_a_timeout_that_no_request_has_is_said() -> None:
-    """Without it the two states look as if one followed the other."""
-    begun = value(S.ONGOING, 1, 0)
-    steps = [value(S.EMPTY, 1, 0), replace(begun, timeout=-1)]
-
-    findings, _ = judge_changes(
-        [CoordinatorLink(StateRecord(at, at, 10 * at, 0, "tx", one), False) for at, one in enumerate(steps)]
-    )
-
-    (message,) = (one.message for one in findings)
-    assert "Ongoing of producer 1 epoch 0 and timeout -1, expected above 0 with a-0" in message

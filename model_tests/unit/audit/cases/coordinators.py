@@ -187,6 +187,63 @@ CLEANED: Final = (
 )
 
 
+ONE: Final = "init tx 7; add a; send a; prepare commit; mark a; complete; "
+ONE_AT_1: Final = "init tx 7 epoch=1; add a; send a; prepare commit; mark a; complete; "
+
+
+def without_timeout(cluster: WrittenCluster) -> None:
+    """The id begins a transaction with a timeout that no request has."""
+    cluster.values["tx"] = replace(cluster.values["tx"], timeout_ms=-1)
+    cluster.add("tx", A)
+
+
+BEHIND_HOLES: Final = (
+    AuditCase(
+        "the cleaner took the Prepare record, and the Complete record was appended three times more as it was refused",
+        f"{ONE} again; again; again",
+        counts="committed=4",
+        version=2,
+        kept=(-4, -3, -2, -1),
+    ),
+    *(
+        AuditCase(
+            f"no refusal lets an epoch fall behind a hole: {how}",
+            ONE + behind,
+            (f"violation fence.epoch_monotone __transaction_state-0@{at}, tx, InitProducerId",),
+            says=("CompleteCommit of producer 7 epoch 1 is followed by Empty of producer 7 epoch 0",),
+            version=2,
+            kept=(-3, -2, -1),
+        )
+        for how, behind, at in (
+            ("after a record that is there twice", "again; record empty epoch=0", 5),
+            ("before a record as there was one", "record empty epoch=0; record complete_commit epoch=1", 4),
+        )
+    ),
+    *(
+        AuditCase(
+            f"a commit of epoch 1, a hole, and {after} of epoch {epoch}",
+            f"{ONE if version else ONE_AT_1} again; record {after} epoch={epoch}{partitions}",
+            (f"violation txn.one_outcome __transaction_state-0@5, tx, {step}",) if found else (),
+            says=("under version 2 no two transactions end in one epoch",) if found else (),
+            version=version,
+            kept=(-3, -1),
+        )
+        for after, partitions, step in (
+            ("complete_abort", "", "completion after the markers"),
+            ("prepare_abort", " a", "EndTxn"),
+        )
+        for version, epoch, found in ((2, 1, True), (2, 2, False), (0, 1, False))
+    ),
+    AuditCase(
+        "a timeout that no request has: without it the two states look as if one followed the other",
+        "init tx 7",
+        ("violation txn.legal_transition __transaction_state-0@1, tx, AddPartitionsToTxn",),
+        says=("Ongoing of producer 7 epoch 0 and timeout -1, expected above 0 with a-0",),
+        change=without_timeout,
+    ),
+)
+
+
 def doubtful(stray: str, where: str, findings: tuple[str, ...]) -> AuditCase:
     """A transaction of which a record is wrong, among others; somewhere a marker that matches no transaction."""
     places = {"before": "", "beside": "", "between": "", "after": ""} | {stray: f"wait 1000; {where}; wait 1000;"}
@@ -292,4 +349,4 @@ TWO_COORDINATORS: Final = AuditCase(
     edit=in_two_logs,
 )
 
-CASES: Final = (*HISTORIES, *CLEANED, *DOUBTS, *FOREIGN, TURNED, TWO_COORDINATORS)
+CASES: Final = (*HISTORIES, *CLEANED, *BEHIND_HOLES, *DOUBTS, *FOREIGN, TURNED, TWO_COORDINATORS)
