@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from model_tests.audit.changes import batches_in
+from model_tests.audit.changes import batches_in, with_change
 from model_tests.unit.support.changed_directories import changed, not_marked
 
 Edit: TypeAlias = Callable[[Path], None]
@@ -34,6 +34,23 @@ def removed(name: str, *numbers: int) -> Edit:
         listed = segments(directory / name)
         for file in (file for number in numbers for file in (directory / name).glob(f"{listed[number].stem}.*")):
             file.unlink()
+
+    return edit
+
+
+def batch(partition: str, offset: int, change: Callable[[bytearray], None], *nodes: str) -> Edit:
+    """A batch is changed and its checksum right: on these brokers, on all of a cluster where none is named."""
+    return lambda directory: with_change(directory, partition, offset, change, *nodes)
+
+
+def damaged(partition: str, number: int) -> Edit:
+    """A bit of a batch of the first segment is wrong, and its checksum is as it was."""
+
+    def edit(directory: Path) -> None:
+        first = segments(directory / partition)[0]
+        content = bytearray(first.read_bytes())
+        content[list(batches_in(content))[number][1] - 2] ^= 1
+        first.write_bytes(content)
 
     return edit
 

@@ -15,10 +15,12 @@ from model_tests.audit.recorded import CLUSTER
 from model_tests.audit.replica import MOST_BLOCKS, ReplicaSummary, blocks_of, coarser, epoch_runs, summarized
 from model_tests.audit.replicas import Copy, compare
 from model_tests.audit.replicas_difference import first_difference
+from model_tests.audit.transactions_clusters import places_of
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.stories import BEGUN, cluster_of
 from model_tests.unit.audit.written import data, encoded
+from model_tests.unit.support.judged_transactions import RUN, WHOLE
 from reference.log.batch import RecordBatch
 from spec.vocabulary import LeaderEpoch, Offset
 
@@ -135,3 +137,15 @@ def test_what_a_task_sends_of_transactions_is_what_it_found(tmp_path: Path) -> N
         again = VERDICT.decode(VERDICT.encode((verdict, damage)))
 
         assert again == (verdict, damage)
+
+
+def test_replicas_that_have_the_same_are_behind_only_together() -> None:
+    """Whichever was given first: what the newest leader had, too, is not going to be cut off."""
+    summary = replace(WHOLE, runs=(RUN,))
+
+    (place,) = places_of([(0, "a", 0, summary), (1, "a", 0, summary)], behind=frozenset({0}))
+
+    (left,) = places_of([(0, "a", 0, summary), (1, "a", 0, summary)], behind=frozenset({0, 1}))
+
+    assert (place.log, place.behind) == (0, False)
+    assert (left.log, left.behind) == (0, True)

@@ -1,14 +1,13 @@
 """Logs copied one after the other, cleaned, shortened, or with batches of other places: what is right is no finding."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from model_tests.audit.orphan_markers import LATER
 from model_tests.audit.transactions_gaps import EXCUSED_BY
+from model_tests.unit.audit.directory_edits import damaged, without_batches
 from model_tests.unit.audit.stories import AuditCase, each_version
 from model_tests.unit.audit.written_cluster import WrittenCluster
-from model_tests.unit.support.changed_directories import spans_of
 from spec.judging.judge_join import Excuse
 
 A, B = ("a", 0), ("b", 0)
@@ -21,29 +20,9 @@ ONE_TAKEN: Final = "init tx 7; txn a b {}; add a b; send a"
 OFFSETS_OF_THREE: Final = "init tx 7; txn a offsets; txn a offsets; txn a offsets"
 
 
-def flipped(directory: Path) -> None:
-    """A bit in the header of the first batch of A."""
-    (segment,) = (directory / "a-0").glob("*.log")
-    content = bytearray(segment.read_bytes())
-    content[40] ^= 1
-    segment.write_bytes(content)
-
-
 def last_of_b_again(cluster: WrittenCluster) -> None:
     """The last marker of B stands at the end of A, too."""
     cluster.logs[A].append(cluster.logs[B][-1])
-
-
-def without_offsets(*gone: int) -> Callable[[Path], None]:
-    """These batches of the offsets' log, of one record each, are not there."""
-
-    def edit(directory: Path) -> None:
-        path = directory / "__consumer_offsets-0" / f"{0:020}.log"
-        content = bytearray(path.read_bytes())
-        kept = (content[start:end] for number, (start, end) in enumerate(spans_of(content)) if number not in gone)
-        path.write_bytes(b"".join(kept))
-
-    return edit
 
 
 COPIES: Final = (
@@ -120,7 +99,7 @@ COPIES: Final = (
         "it may be of an id before it that cannot be read",
         "ids 30; init tx 70; txn a; foreign a 99 commit",
         damage=("CRC",),
-        edit=flipped,
+        edit=damaged("a-0", 0),
     ),
     *(
         AuditCase(
@@ -138,7 +117,7 @@ COPIES: Final = (
             OFFSETS_OF_THREE,
             damage=tuple(f"the record at offset {left}: no key" for left in range(0, 6, 2) if left not in gone),
             missing=(f"1 x the log cleaner {how}",),
-            edit=without_offsets(*gone),
+            edit=without_batches("__consumer_offsets-0", *gone),
         )
         for gone, how in (((0, 1), "was there"), ((2, 3), "may have been there"))
     ),
@@ -147,7 +126,7 @@ COPIES: Final = (
         OFFSETS_OF_THREE,
         ("violation offsets.atomic __consumer_offsets-0@2, tx, WriteTxnMarkers",),
         damage=tuple(f"the record at offset {left}: no key" for left in range(0, 6, 2)),
-        edit=without_offsets(3),
+        edit=without_batches("__consumer_offsets-0", 3),
     ),
 )
 
@@ -293,25 +272,4 @@ MOVED: Final = (
     ),
 )
 
-NO_MARKER: Final = "init tx 7; txn a b; add a b; send a b; prepare commit; mark b; complete; txn a b; txn a b"
-"""The second of four transactions has none in A; each has three records in the coordinator's log, from 1 on."""
-
-HOLES: Final = tuple(
-    AuditCase(
-        f"the marker before is missing, and {what} in the coordinator's log",
-        NO_MARKER,
-        (f"violation txn.marker_once a-0@2, {whose}",),
-        says=(why,),
-        version=2,
-        kept=tuple(number for number in range(13) if number not in gone),
-    )
-    for gone, what, whose, why in (
-        ((7, 8, 9), "the next transaction is not", "tx, WriteTxnMarkers", "the next transaction's marker"),
-        ((8,), "the next one's Prepare record is not", "tx, WriteTxnMarkers", "the next transaction's marker"),
-        ((7, 8), "the next one's begin is not", "tx, WriteTxnMarkers", "the next transaction's marker"),
-        ((4, 5, 6), "its own is not", "producer 7", "the first one's marker is missing"),
-        ((6, 7, 8, 9), "its Complete record is not, nor the next one", "producer 7", "the first one's marker"),
-    )
-)
-
-CASES: Final = (*COPIES, *COMPLETED, *MOVED, *HOLES)
+CASES: Final = (*COPIES, *COMPLETED, *MOVED)

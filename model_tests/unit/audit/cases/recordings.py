@@ -13,8 +13,7 @@ from model_tests.audit.recorded import (
     UNREGISTERED,
     journal,
 )
-from model_tests.unit.audit.cases.clusters import batch
-from model_tests.unit.audit.directory_edits import Edit
+from model_tests.unit.audit.directory_edits import Edit, batch
 from model_tests.unit.audit.stories import AuditCase
 
 

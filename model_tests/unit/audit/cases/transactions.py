@@ -1,12 +1,12 @@
 """Transactions joined with their partitions: one cause, one finding; what may be is none."""
 
-from pathlib import Path
 from typing import Final
 
+from model_tests.audit.changes import in_leader_epoch
+from model_tests.unit.audit.directory_edits import batch, damaged
 from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, each_version
 from model_tests.unit.audit.written import data, marker
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
-from model_tests.unit.support.changed_directories import spans_of
 
 UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
 ENDED: Final = BEGUN + "add a b c; send a b c; prepare commit; "
@@ -225,24 +225,6 @@ def with_ten_partitions(cluster: WrittenCluster) -> None:
     cluster.complete("tx")
 
 
-def raised_leader_epoch(directory: Path) -> None:
-    """The leader epoch of one batch of the coordinator's log, which no CRC covers."""
-    (segment,) = (directory / "__transaction_state-0").glob("*.log")
-    content = bytearray(segment.read_bytes())
-    start, _ = list(spans_of(content))[8]
-    content[start + 15] = 9
-    segment.write_bytes(content)
-
-
-def unreadable_record(directory: Path) -> None:
-    """A bit is wrong in the last Prepare record, which is the last but one of the log."""
-    (segment,) = (directory / "__transaction_state-0").glob("*.log")
-    content = bytearray(segment.read_bytes())
-    *_, (_, end), _ = spans_of(content)
-    content[end - 1] ^= 1
-    segment.write_bytes(content)
-
-
 def without(topic: str) -> Change:
     """The log of a partition was not copied."""
 
@@ -264,7 +246,7 @@ WIDE: Final = (
         "the Prepare record has a leader epoch that none behind it has",
         BEGUN + "txn a b c; txn a b",
         ("violation repl.prefix_agreement __transaction_state-0@8, Produce",),
-        edit=raised_leader_epoch,
+        edit=batch("__transaction_state-0", 8, in_leader_epoch(9), ""),
     ),
 )
 
@@ -298,7 +280,7 @@ UNREAD: Final = (
         ("violation txn.registered_before_data b-0@4, tx",),
         damage=("__transaction_state-0 ... CRC of the batch at offset 11",),
         version=2,
-        edit=unreadable_record,
+        edit=damaged("__transaction_state-0", -2),
     ),
     AuditCase(
         "the partition that waits is reported, and neither one without an open transaction nor one without a batch",
