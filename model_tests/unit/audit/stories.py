@@ -256,9 +256,9 @@ def written(case: AuditCase, directory: Path) -> Path:
         else:
             end = len(cluster.coordinator)
             cluster.write_cleaned(directory / broker, sorted(number % end for number in case.kept), closed=case.closed)
-    for name, batches in case.logs.items():
-        folder, _, base = name.partition("/")
-        write_segment(directory / folder, batches, int(base or 0))
+        for name, batches in case.logs.items():
+            folder, _, base = name.partition("/")
+            write_segment(directory / broker / folder, batches, int(base or 0))
     if case.flushed:
         lines = [
             PartitionOffset("__transaction_state" if topic == "state" else topic, 0, Offset(end))

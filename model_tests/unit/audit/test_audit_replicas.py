@@ -3,26 +3,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_tests.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
+from model_tests.audit.controller_log_history import LeaderEpochEntry
 from model_tests.audit.log import audit_log, read_log, surroundings
-from model_tests.audit.losses import Loss
+from model_tests.audit.losses import Led
 from model_tests.audit.partition_verdict import VERDICT
 from model_tests.audit.recorded import CLUSTER
 from model_tests.audit.replica import MOST_BLOCKS, ReplicaSummary, blocks_of, coarser, epoch_runs, summarized
-from model_tests.audit.replicas import Copy, compare
 from model_tests.audit.replicas_difference import first_difference
 from model_tests.audit.transactions_clusters import places_of
-from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.stories import BEGUN, cluster_of
 from model_tests.unit.audit.written import data, encoded
 from model_tests.unit.support.judged_transactions import RUN, WHOLE
 from reference.log.batch import RecordBatch
-from spec.vocabulary import LeaderEpoch, Offset
+from spec.vocabulary import ABSENT, LeaderEpoch, Offset
 
 SIZES = st.lists(st.integers(1, 90), min_size=1, max_size=30)
 
@@ -64,37 +61,6 @@ def test_the_first_difference_is_found_wherever_it_is(
 
     expected = offsets[other] if offsets[other] < end else None
     assert (found.offset if found else None) == expected
-
-
-LEADERSHIPS = (LeaderEpochEntry(4, 1, 10, 0), LeaderEpochEntry(5, 3, 20, 0, unclean=True))
-
-
-@pytest.mark.parametrize(
-    ("epochs", "losses", "in_sync", "expected"),
-    [
-        (((4, 0, 9),), (), (1, 3), [("repl.hw_bounds", Severity.VIOLATION, 300)]),
-        (((4, 0, 9),), (Loss(252, 5, "an unclean election"),), (3,), [("repl.hw_bounds", Severity.KNOWN, 300)]),
-        (((4, 0, 5), (5, 252, 4)), (Loss(252, 5, "an unclean election"),), (3,),
-         [("repl.hw_bounds", Severity.VIOLATION, 300)]),
-        (((4, 0, 9),), (), (1,), []),
-    ],
-    ids=["in sync", "after an unclean election", "before the high watermark", "not in sync"],
-)  # fmt: skip
-def test_who_was_in_sync_has_what_is_committed(
-    epochs: tuple[tuple[int, int, int], ...],
-    losses: tuple[Loss, ...],
-    in_sync: tuple[int, ...],
-    expected: list[tuple[str, Severity, int]],
-) -> None:
-    """Another broker's high watermark is above its end: only an unclean election in between explains that."""
-    known = ReplicaSummary(0, 0, 500, 500, stopped=True, epochs=epochs)
-    short = ReplicaSummary(0, 0, 300, 300, stopped=True, epochs=((4, 0, 5), (5, 252, 2)))
-    copies = [Copy(0, "gone/1/a-0", 1, 9, known), Copy(1, "gone/3/a-0", 3, 7, short, losses)]
-
-    found = compare(copies, PartitionLeaders("a", 0, LEADERSHIPS, (1, 3), in_sync)).found
-
-    assert [(finding.rule.id, finding.severity, finding.offset) for _, finding in found] == expected
-    assert {number for number, _ in found} <= {1}
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.sampled_from([64, 128, 512, 2**60]))
@@ -149,3 +115,17 @@ def test_replicas_that_have_the_same_are_behind_only_together() -> None:
 
     assert (place.log, place.behind) == (0, False)
     assert (left.log, left.behind) == (0, True)
+
+
+def test_who_led_when() -> None:
+    """A leader epoch lasts up to the next one; the last one lasts."""
+    third, first = LeaderEpochEntry(4, 3, 100, 5), LeaderEpochEntry(5, 1, 200, 40, unclean=True)
+
+    led = Led((third, first), knows=5)
+
+    assert [one.epoch for one in led.during(20, 30)] == [4]
+    assert [one.epoch for one in led.during(20, 40)] == [4, 5]
+    assert [one.epoch for one in led.during(90, 99)] == [5]
+    assert [led.at(time) for time in (4, 5, 39, 40)] == [None, third, third, first]
+    assert led.known_ms == 40
+    assert Led((third,), knows=5).known_ms == ABSENT
