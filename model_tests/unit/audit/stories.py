@@ -106,7 +106,7 @@ class AuditCase:
     flushed: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return self.name if self.recording or self.logs else f"{self.name}, version {self.version}"
+        return f"{self.name}, version {self.version}" if self.story or self.change else self.name
 
 
 def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:

@@ -21,7 +21,7 @@ from spec.vocabulary import ABSENT, Timestamp
 A, B = ("a", 0), ("b", 0)
 JOURNAL: Final = "journal.gz"
 
-BEGUN: Final = "init tx 7; txn a b; add a b; send a b; prepare commit; mark b; complete; wait 100; "
+HANGING: Final = "init tx 7; txn a b; add a b; send a b; prepare commit; mark b; complete; wait 100; "
 """The second transaction has data in A at offset 2, and no marker."""
 NOWHERE: Final = "init tx 7; txn a b; add a b; send b; prepare commit; mark b; complete; wait 100; "
 """The second transaction has neither data nor a marker in A."""
@@ -54,7 +54,7 @@ def election(
     controller: tuple[RecordBatch, ...],
     epochs: tuple[int, ...],
     *findings: str,
-    story: str = f"{BEGUN} blank a; txn b",
+    story: str = f"{HANGING} blank a; txn b",
     edit: Edit | None = None,
     **more: Any,
 ) -> AuditCase:
@@ -121,21 +121,21 @@ NOT_TAKEN: Final = (
                 (THIRD, *unclean(400)),
                 (1, 1, 1, 2),
                 (UNCLEAN, VIOLATED),
-                {"story": f"{BEGUN} txn a b; wait 300; blank a"},
+                {"story": f"{HANGING} txn a b; wait 300; blank a"},
             ),
             (
                 "batches are gone, which no election removes",
                 ELECTED,
                 (1, 2, 2),
                 (UNCLEAN, VIOLATED),
-                {"story": f"{BEGUN} blank a; blank a; txn b", "edit": without_batches("n1/a-0", 3)},
+                {"story": f"{HANGING} blank a; blank a; txn b", "edit": without_batches("n1/a-0", 3)},
             ),
             (
                 "the log of its leader continues past its end",
                 ELECTED,
                 (1, 1, 1, 2),
                 (UNCLEAN, VIOLATED),
-                {"story": BEGUN.replace("wait", "other: init other 8; other: txn a; wait") + "blank a; txn b"},
+                {"story": HANGING.replace("wait", "other: init other 8; other: txn a; wait") + "blank a; txn b"},
             ),
             ("its last leader is elected again", (at(90, *GONE), at(100, *AGAIN)), (0, 2), (VIOLATED,), {}),
         )
@@ -179,7 +179,7 @@ def alone(*offsets: int) -> list[dict[str, Any]]:
     return [ack(None, A, offset) for offset in offsets]
 
 
-THREE: Final = f"{BEGUN} blank a; blank a; blank a; txn b"
+THREE: Final = f"{HANGING} blank a; blank a; blank a; txn b"
 COMMITTED: Final = ended(2, "commit")
 LOST: Final = "records are lost at offsets 3 to {}, by 2 acknowledgements"
 NOT_SHOWN: Final = "records are lost from offset 3 on; how far nothing here shows"
@@ -224,7 +224,7 @@ BY_CLIENTS: Final = (
             UNCLEAN,
             KNOWN,
             "suspicious seq.exactly_once a-0@3, tx, Produce",
-            story=f"{BEGUN} txn b",
+            story=f"{HANGING} txn b",
             says=(LOST.format(5),),
             edit=text("n1/a-0/leader-epoch-checkpoint", "0\n3\n0 0\n1 2\n2 3\n"),
         ),
@@ -254,7 +254,7 @@ BY_CLIENTS: Final = (
             UNCLEAN,
             KNOWN,
             TWICE.format("suspicious"),
-            story=f"{BEGUN} blank a; blank a; blank a; blank a; txn b",
+            story=f"{HANGING} blank a; blank a; blank a; blank a; txn b",
             says=("records are lost from offset 6 on; how far nothing here shows",),
         ),
         *alone(3, 5),
@@ -359,7 +359,7 @@ def beside(
     edit: Edit | None = None,
 ) -> AuditCase:
     """The logs of broker 1, and a replica of A on broker 3, with their leader epochs from offset 2 on."""
-    alone = gone("n3/__transaction_state-0", "n3/b-0", f"n3/{LOG}")
+    kept = gone("n3/__transaction_state-0", "n3/b-0", f"n3/{LOG}")
     case = election(
         name,
         (*ELECTED, *later),
@@ -368,7 +368,7 @@ def beside(
         KNOWN.replace("a-0", "n1/a-0"),
         *findings,
         story=THREE,
-        edit=edits(led_in("n3", *others), alone, edit or edits()),
+        edit=edits(led_in("n3", *others), kept, edit or edits()),
         says=(f"continues at offset 3: {says}",),
     )
     return replace(case, brokers=("n1", "n3"), given=("n1", "n3"))
