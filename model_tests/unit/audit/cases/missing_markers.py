@@ -1,4 +1,4 @@
-"""Markers that are missing: what can have removed one makes it a doubt, and nothing else does; and where one may be."""
+"""Markers that are missing: what can have removed one makes it a doubt, and nothing else does."""
 
 from typing import Final
 
