@@ -54,14 +54,17 @@ def election(
     controller: tuple[RecordBatch, ...],
     epochs: tuple[int, ...],
     *findings: str,
-    story: str = f"{HANGING} blank a; txn b",
+    story: str = "",
     edit: Edit | None = None,
     **more: Any,
 ) -> AuditCase:
-    """The logs of broker 1, with what the controller decided and the leader epochs of A from offset 2 on."""
+    """The logs of broker 1, with what the controller decided and the leader epochs of A from offset 2 on.
+
+    By default the batches of A are one of the second transaction at offset 2, and others of no producer behind it.
+    """
     return AuditCase(
         name,
-        story,
+        story or f"{HANGING}{'blank a; ' * (len(epochs) - 1)}txn b",
         findings,
         version=2,
         edit=edits(led_in("n1", *epochs), edit or edits()),
@@ -80,6 +83,7 @@ def of_election(offset: int, log: str = "") -> str:
 UNCLEAN: Final = of_election(7)
 MISSING: Final = "{} txn.marker_once a-0@{}, tx, WriteTxnMarkers"
 VIOLATED, KNOWN = MISSING.format("violation", 2), MISSING.format("known", 2)
+BOTH: Final = (UNCLEAN, KNOWN)
 TOOK: Final = (
     "the unclean election of broker 1 for leader epoch 2 (offset 7 of the controller's log) took the marker away"
 )
@@ -128,7 +132,7 @@ NOT_TAKEN: Final = (
                 ELECTED,
                 (1, 2, 2),
                 (UNCLEAN, VIOLATED),
-                {"story": f"{HANGING} blank a; blank a; txn b", "edit": without_batches("n1/a-0", 3)},
+                {"edit": without_batches("n1/a-0", 3)},
             ),
             (
                 "the log of its leader continues past its end",
@@ -179,7 +183,6 @@ def alone(*offsets: int) -> list[dict[str, Any]]:
     return [ack(None, A, offset) for offset in offsets]
 
 
-THREE: Final = f"{HANGING} blank a; blank a; blank a; txn b"
 COMMITTED: Final = ended(2, "commit")
 LOST: Final = "records are lost at offsets 3 to {}, by 2 acknowledgements"
 NOT_SHOWN: Final = "records are lost from offset 3 on; how far nothing here shows"
@@ -193,10 +196,8 @@ BY_CLIENTS: Final = (
             "offsets that were acknowledged before and after an election show what it lost",
             ELECTED,
             (1, 2, 2, 2),
-            UNCLEAN,
-            KNOWN,
+            *BOTH,
             TWICE.format("known"),
-            story=THREE,
             says=(LOST.format(5),),
         ),
         *alone(3, 5),
@@ -208,9 +209,7 @@ BY_CLIENTS: Final = (
             "offsets that were acknowledged once do not show what an election lost",
             ELECTED,
             (1, 2, 2, 2),
-            UNCLEAN,
-            KNOWN,
-            story=THREE,
+            *BOTH,
             says=(NOT_SHOWN,),
         ),
         *alone(3, 5),
@@ -221,10 +220,8 @@ BY_CLIENTS: Final = (
             "what was acknowledged beyond a log that ends with an election shows what it lost",
             ELECTED,
             (1,),
-            UNCLEAN,
-            KNOWN,
+            *BOTH,
             "suspicious seq.exactly_once a-0@3, tx, Produce",
-            story=f"{HANGING} txn b",
             says=(LOST.format(5),),
             edit=text("n1/a-0/leader-epoch-checkpoint", "0\n3\n0 0\n1 2\n2 3\n"),
         ),
@@ -236,10 +233,8 @@ BY_CLIENTS: Final = (
             "offsets of a later leader do not show what an election lost",
             (*ELECTED, *LATER_LEADER),
             (1, 3, 3, 3),
-            UNCLEAN,
-            KNOWN,
+            *BOTH,
             TWICE.format("suspicious"),
-            story=THREE,
             says=(NOT_SHOWN,),
         ),
         *alone(3, 5),
@@ -251,10 +246,8 @@ BY_CLIENTS: Final = (
             "offsets before the one at which the elected leader continues do not show what an election lost",
             ELECTED,
             (1, 1, 1, 1, 2),
-            UNCLEAN,
-            KNOWN,
+            *BOTH,
             TWICE.format("suspicious"),
-            story=f"{HANGING} blank a; blank a; blank a; blank a; txn b",
             says=("records are lost from offset 6 on; how far nothing here shows",),
         ),
         *alone(3, 5),
@@ -281,15 +274,11 @@ BY_CLIENTS: Final = (
             "offsets that an election gave twice are reported apart from others",
             ELECTED,
             (1, 2, 2, 2),
-            UNCLEAN,
-            KNOWN,
+            *BOTH,
             "violation seq.exactly_once a-0@0, Produce",
             "violation txn.client_verdict a-0@0, tx, EndTxn",
             TWICE.format("known"),
-            story=THREE,
-            says=(
-                "offset 0 was acknowledged twice, to one transaction 1 and to one transaction 3; and so 1 more offsets",
-            ),
+            says=("twice, to one transaction 1 and to one transaction 3; and so 1 more offsets",),
         ),
         *alone(3, 5),
         COMMITTED,
@@ -367,7 +356,6 @@ def beside(
         of_election(7, "n1/"),
         KNOWN.replace("a-0", "n1/a-0"),
         *findings,
-        story=THREE,
         edit=edits(led_in("n3", *others), kept, edit or edits()),
         says=(f"continues at offset 3: {says}",),
     )
