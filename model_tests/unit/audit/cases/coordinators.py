@@ -202,6 +202,7 @@ BEHIND_HOLES: Final = (
         "the cleaner took the Prepare record, and the Complete record was appended three times more as it was refused",
         f"{ONE} again; again; again",
         counts="committed=4",
+        reported={"judged.txn.legal_transition": 3},
         version=2,
         kept=(-4, -3, -2, -1),
     ),
@@ -211,6 +212,7 @@ BEHIND_HOLES: Final = (
             ONE + behind,
             (f"violation fence.epoch_monotone __transaction_state-0@{at}, tx, InitProducerId",),
             says=("CompleteCommit of producer 7 epoch 1 is followed by Empty of producer 7 epoch 0",),
+            reported={"judged.txn.legal_transition": 2},
             version=2,
             kept=(-3, -2, -1),
         )
