@@ -19,6 +19,7 @@ from model_tests.unit.audit.cases import (
     recordings,
     timeouts,
     transactions,
+    wrong_epochs,
 )
 from model_tests.unit.audit.stories import AuditCase
 
@@ -39,4 +40,5 @@ ALL_CASES: Final[tuple[AuditCase, ...]] = (
     *recordings.CASES,
     *timeouts.CASES,
     *transactions.CASES,
+    *wrong_epochs.CASES,
 )
