@@ -78,8 +78,6 @@ UNMARKED: Final = finding(rules.TXN_MARKER_ONCE, 4, 3, step=MARKER)
 OTHER: Final = finding(rules.OFFSETS_ATOMIC, 4, 1, step=DATA)
 
 OF_ONE_BATCH: Final = (
-    pair("two batches", finding(rules.SEQ_SUCCESSOR, 3), OTHER),
-    pair("data of two producers", finding(rules.SEQ_SUCCESSOR, 4, producer=8), REGISTERED),
     pair(
         "data that another producer lacks",
         finding(rules.SEQ_SUCCESSOR, 9, producer=8, found_at=(4,)),
@@ -98,23 +96,8 @@ OF_ONE_BATCH: Final = (
     ),
     pair("a first sequence, and what it lacks later", finding(rules.SEQ_FIRST, 1, found_at=(4,)), OTHER, 4),
     pair("what a batch lacks stands before it", finding(rules.SEQ_SUCCESSOR, 9, found_at=(4,)), OTHER, 4),
-    *(
-        pair(
-            f"a stale coordinator before one that is too high, refused by {guard or 'no guard'}",
-            finding(rules.FENCE_COORDINATOR_EPOCH, 9, guard=guard),
-            finding(rules.FENCE_COORDINATOR_EPOCH, 4, step=MARKER),
-            *(9,) * bool(guard),
-        )
-        for guard in ("coordinator epoch", "")
-    ),
     pair("another rule twice, refused", finding(rules.FENCE_STALE_EPOCH, 9, 2, guard="epoch"), STALE),
-    pair("a coordinator, and data", finding(rules.FENCE_COORDINATOR_EPOCH, 9, guard="epoch"), OTHER),
     *(pair(f"a lower epoch before a marker, {rule.id}", finding(rule, 9, 1), UNMARKED, 9) for rule in EPOCHS),
-    pair(
-        "a lower epoch behind data whose marker is missing",
-        finding(rules.FENCE_STALE_EPOCH, 9, 1),
-        finding(rules.TXN_MARKER_ONCE, 4, 3, step=MARKER, until=12),
-    ),
     pair("the epoch of the marker", finding(rules.FENCE_EPOCH_MONOTONE, 9, 3), UNMARKED),
     pair("a sequence before a marker", finding(rules.SEQ_SUCCESSOR, 9, 1), UNMARKED),
     pair(
@@ -150,11 +133,6 @@ def lacking(offset: int, producer: int = 7, severity: Severity = Severity.VIOLAT
 
 NOT_MARKED: Final = (
     CauseCase("a batch at the last place of a marker", (finding(rules.SEQ_WELL_FORMED, 10), lacking(4)), (), (4,)),
-    CauseCase("a batch behind it", (finding(rules.SEQ_WELL_FORMED, 11), lacking(4))),
-    CauseCase("a broken sequence where a marker is missing", (finding(rules.SEQ_SUCCESSOR, 8), lacking(4))),
-    CauseCase("two batches, of which one may be missing", (finding(rules.SEQ_WELL_FORMED, 4, until=10), NO_BATCH)),
-    CauseCase("a batch where a marker is missing", (NO_BATCH, lacking(4)), explained=(4,)),
-    CauseCase("a batch where another's marker is missing", (NO_BATCH, lacking(4, producer=9))),
     CauseCase("a batch where the marker is missing from itself on", (NO_BATCH, lacking(8))),
     CauseCase("a batch where a marker may be missing", (NO_BATCH, lacking(4, severity=UNDECIDED))),
     CauseCase("a batch that may be broken", (finding(rules.SEQ_WELL_FORMED, 8, severity=UNDECIDED), lacking(4))),
@@ -182,27 +160,17 @@ BESIDE: Final = (
         "a snapshot behind a later batch of the transaction", (BROKEN, snapshot(8)), (), (20,), (run(5, 0), run(9, 0))
     ),
     CauseCase(
-        "a snapshot behind the next transaction", (BROKEN, snapshot(12)), runs=(run(5, 0), run(9, 0), run(12, 1))
-    ),
-    CauseCase(
         "a snapshot that differs in two producers",
         (BROKEN, finding(rules.SEQ_STATE_RECOVERABLE, 20, producer=ABSENT, others=(7, 9), follows=(5,))),
         explained=(20,),
     ),
-    CauseCase(
-        "a snapshot that differs in two others",
-        (BROKEN, finding(rules.SEQ_STATE_RECOVERABLE, 20, producer=ABSENT, others=(8, 9), follows=(5,))),
-    ),
     CauseCase("a snapshot behind a broken batch", (BROKEN, snapshot(5)), explained=(20,)),
-    CauseCase("a snapshot of another producer", (BROKEN, snapshot(5, producer=9))),
     CauseCase(
         "a snapshot behind a batch that may be broken",
         (finding(rules.SEQ_SUCCESSOR, 5, severity=UNDECIDED), snapshot(5)),
     ),
     CauseCase("a transaction that begins before the broken batch", (BROKEN, snapshot(3)), (), (20,), (run(3, 0),)),
-    CauseCase("another's transaction before the broken batch", (BROKEN, snapshot(3)), runs=(run(3, 0, producer=9),)),
     CauseCase("a snapshot of another, and a batch without a number", (NO_BATCH, snapshot(8, producer=9)), (), (20,)),
-    CauseCase("a snapshot of another, behind a missing marker", (lacking(5), snapshot(5, producer=9)), (), (20,)),
     CauseCase(
         "a snapshot of another, at what the batch lacks",
         (finding(rules.SEQ_SUCCESSOR, 5, found_at=(6,)), snapshot(6, producer=9)),
@@ -213,8 +181,6 @@ BESIDE: Final = (
         (finding(rules.TXN_MARKER_ONCE, 5, follows=(5,)), snapshot(5)),
         explained=(20,),
     ),
-    CauseCase("one that begins behind it", (BROKEN, snapshot(12)), runs=(run(12, 0),)),
-    CauseCase("one before the one that begins with it", (BROKEN, snapshot(3)), runs=(run(3, 0), run(5, 1))),
     CauseCase(
         "one of a further producer that the broken batch is about",
         (finding(rules.SEQ_SUCCESSOR, 5, others=(8,)), snapshot(3, producer=8)),
@@ -227,7 +193,6 @@ BESIDE: Final = (
     ),
     CauseCase("two entries about one transaction", (entry(1), entry(1, at=21)), explained=(21,)),
     CauseCase("an entry and a snapshot about one transaction", (entry(1), snapshot(1, at=21)), explained=(21,)),
-    CauseCase("two entries about two transactions", (entry(1), entry(2, at=21))),
     CauseCase("two snapshots about one transaction", (snapshot(1), snapshot(1, at=21))),
     CauseCase(
         "a broken batch, a marker that is missing because of it, and a snapshot behind that",

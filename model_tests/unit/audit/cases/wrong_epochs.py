@@ -5,7 +5,7 @@ from typing import Final
 from model_tests.unit.audit.stories import AuditCase, Change
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from reference.log.batch import TRANSACTIONAL
-from spec.vocabulary import Epoch
+from spec.vocabulary import Epoch, Sequence
 
 
 def by(number: int, difference: int) -> Change:
@@ -90,6 +90,35 @@ MARKERS: Final = tuple(
 )
 
 
+def begins_late(epoch: int) -> Change:
+    """The data of an epoch in the first partition has higher sequences."""
+
+    def change(cluster: WrittenCluster) -> None:
+        log = cluster.logs["a", 0]
+        for number, batch in enumerate(log):
+            if batch.producer_epoch == epoch and not batch.is_control:
+                log[number] = batch._replace(base_sequence=Sequence(batch.base_sequence + 5))
+
+    return change
+
+
+SECOND_FAULTS: Final = tuple(
+    AuditCase(
+        f"behind {what} with too high an epoch, {which} begins behind sequence 0",
+        f"init tx 7; txn a; add a; send a{of_data}; prepare commit; mark a{of_marker}; complete; init tx; txn a",
+        (finding, f"violation {second} a-0@4, producer 7"),
+        explains={},
+        version=2,
+        change=begins_late(3),
+    )
+    for what, which, of_data, of_marker, finding, second in (
+        ("a marker", "that epoch", "", " epoch=+1", OF_MARKER, "seq.successor"),
+        ("data", "a later epoch", " epoch=+1", "", UNREGISTERED.format(2), "seq.epoch_reset"),
+    )
+)
+"""What a wrong epoch explains is the first fault behind it, and only one that may follow from it."""
+
+
 def unmarked(cluster: WrittenCluster) -> None:
     """The last marker of the first partition that is of producer 8 is no control batch."""
     log = cluster.logs["a", 0]
@@ -105,4 +134,4 @@ BESIDE: Final = AuditCase(
     change=unmarked,
 )
 
-CASES: Final = (*DATA, *MARKERS, BESIDE)
+CASES: Final = (*DATA, *MARKERS, *SECOND_FAULTS, BESIDE)
