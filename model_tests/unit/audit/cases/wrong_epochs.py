@@ -116,7 +116,7 @@ SECOND_FAULTS: Final = tuple(
         ("data", "a later epoch", " epoch=+1", "", UNREGISTERED.format(2), "seq.epoch_reset"),
     )
 )
-"""What a wrong epoch explains is the first fault behind it, and only one that may follow from it."""
+"""A second fault behind a wrong epoch is a finding of its own."""
 
 
 def unmarked(cluster: WrittenCluster) -> None:
