@@ -8,7 +8,7 @@ from typing import TypeAlias
 from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
-from model_tests.unit.audit.stories import full_text
+from model_tests.unit.audit.audit_case import full_text
 from model_tests.unit.audit.written_cluster import Name, WrittenCluster
 from reference.log.batch import RecordBatch
 

@@ -6,8 +6,8 @@ import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.partition import audit_batches
+from model_tests.unit.audit.audit_case import AuditCase, hold
 from model_tests.unit.audit.cases.misplaced import RECORDS
-from model_tests.unit.audit.stories import AuditCase, hold
 from model_tests.unit.audit.written import data, log_of
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId, Sequence

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from model_tests.unit.audit.audit_case import AuditCase, hold
 from model_tests.unit.audit.cases import ALL_CASES
-from model_tests.unit.audit.stories import AuditCase, hold
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,24 @@ from typing import Final
 
 import pytest
 
+from model_tests.audit.run import run
+from model_tests.common.reports import HOLDS
+from model_tests.unit.audit.audit_case import AuditCase, described, written
 from model_tests.unit.audit.cases.copies import BUSY
-from model_tests.unit.audit.stories import AuditCase, cluster_of, hold_but_for_doubts
+from model_tests.unit.audit.stories import cluster_of
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from reference.log.batch import RecordBatch
 from spec.vocabulary import Timestamp
 
 A, B = ("a", 0), ("b", 0)
 HOUR: Final = 3_600_000
+
+
+def hold_but_for_doubts(case: AuditCase, directory: Path) -> None:
+    """Write the logs of a case, audit them, and find nothing that is more than a doubt."""
+    report = run([written(case, directory)])
+    assert [each for each in described(report) if each.startswith(("violation", "suspicious"))] == []
+    assert report.exit_code == HOLDS
 
 
 def at(batch: RecordBatch, timestamp: int) -> RecordBatch:

@@ -9,9 +9,9 @@ from model_tests.audit.log import surroundings, wanted_of
 from model_tests.audit.lost_segments import lost_segments
 from model_tests.audit.reading import read_part
 from model_tests.logs.kafka_log_folders import list_logs
+from model_tests.unit.audit.audit_case import AuditCase, copied
 from model_tests.unit.audit.cases.directories import APART, CLEANER, crash, missing
 from model_tests.unit.audit.directory_edits import edits, emptied, gone, removed
-from model_tests.unit.audit.stories import AuditCase, copied
 from model_tests.unit.audit.written import write_segment
 from model_tests.unit.support.divided_logs import Divided
 from spec.versions import NEWEST

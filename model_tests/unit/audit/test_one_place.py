@@ -9,8 +9,9 @@ import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.histories.severity import Severity
+from model_tests.unit.audit.audit_case import full_text
 from model_tests.unit.audit.places import Change, EachPlace, at_each_place
-from model_tests.unit.audit.stories import cluster_of, full_text
+from model_tests.unit.audit.stories import cluster_of
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
 from model_tests.unit.support.one_cause import A, B, all_known, identified, record, two_producers
 from reference.broker.transaction_record import TransactionValue

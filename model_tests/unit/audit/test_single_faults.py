@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 import pytest
 
 from model_tests.audit.run import run
-from model_tests.unit.audit.stories import cluster_of, described
+from model_tests.unit.audit.audit_case import described
+from model_tests.unit.audit.stories import cluster_of
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Name, WrittenCluster
 from model_tests.unit.audit.written_world import write_broker
 from model_tests.unit.support.changed_directories import spans_of

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.cases import (
     client_histories,
     clusters,
@@ -21,7 +22,6 @@ from model_tests.unit.audit.cases import (
     transactions,
     wrong_epochs,
 )
-from model_tests.unit.audit.stories import AuditCase
 
 ALL_CASES: Final[tuple[AuditCase, ...]] = (
     *client_histories.CASES,

@@ -4,8 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
+from model_tests.unit.audit.audit_case import AuditCase, Change
 from model_tests.unit.audit.directory_edits import Edit, void
-from model_tests.unit.audit.stories import BEGUN, AuditCase, Change
+from model_tests.unit.audit.stories import BEGUN
 from model_tests.unit.audit.written_cluster import Name, WrittenCluster
 from model_tests.unit.support.audited_histories import PRODUCER, ack, begin, both, ended, reported
 

@@ -18,8 +18,9 @@ from model_tests.audit.changes import (
     outside_transactions,
 )
 from model_tests.audit.recorded import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.directory_edits import Edit, batch, edits, gone, retained, segments
-from model_tests.unit.audit.stories import BEGUN, AuditCase
+from model_tests.unit.audit.stories import BEGUN
 from spec.vocabulary import Api
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"

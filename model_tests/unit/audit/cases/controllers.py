@@ -16,7 +16,7 @@ from model_tests.logs.controller_log_values import (
     PartitionChange,
     RemovedTopic,
 )
-from model_tests.unit.audit.stories import AuditCase
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.written import encoded, placed
 from model_tests.unit.audit.written_controller import controller_batch
 from reference.log.batch import RecordBatch

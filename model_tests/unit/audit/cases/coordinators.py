@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version
+from model_tests.unit.audit.audit_case import AuditCase, each_version
+from model_tests.unit.audit.stories import BEGUN, cluster_of
 from model_tests.unit.audit.written import write_segment
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.one_cause import A, B, identified, record

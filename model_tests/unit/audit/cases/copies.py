@@ -5,14 +5,14 @@ from typing import Final
 
 from model_tests.audit.orphan_markers import LATER
 from model_tests.audit.transactions_gaps import EXCUSED_BY
+from model_tests.unit.audit.audit_case import AuditCase, each_version
+from model_tests.unit.audit.cases.transactions import UNREGISTERED
 from model_tests.unit.audit.directory_edits import damaged, without_batches
-from model_tests.unit.audit.stories import AuditCase, each_version
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from spec.judging.judge_join import Excuse
 
 A, B = ("a", 0), ("b", 0)
 
-UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
 PREPARED: Final = "init tx 7; txn a; add a; prepare commit; copied; mark a; complete; "
 AT_THE_END: Final = "init tx 7; txn a b; add a b; send b; copied a b; prepare commit; complete; "
 ONE_TAKEN: Final = "init tx 7; txn a b {}; add a b; send a"

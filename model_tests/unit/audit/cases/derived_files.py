@@ -10,8 +10,8 @@ from crc32c import crc32c
 
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.logs.kafka_log_derived import ABORTED_ENTRY, OFFSET_ENTRY, SNAPSHOT_ENTRY, TIME_ENTRY, Rows
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.directory_edits import Edit, edits, gone, text, unmarked, void
-from model_tests.unit.audit.stories import AuditCase
 from model_tests.unit.audit.written import data, marker, placed
 from model_tests.unit.audit.written_world import write_log
 from reference.log import snapshot_file

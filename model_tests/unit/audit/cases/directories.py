@@ -7,6 +7,7 @@ from typing import Final
 from crc32c import crc32c
 
 from model_tests.audit.recorded import CLUSTER, KAFKA_3_9, KAFKA_4_0, KAFKA_4_3
+from model_tests.unit.audit.audit_case import AuditCase, Change
 from model_tests.unit.audit.directory_edits import (
     Edit,
     copied_over,
@@ -20,7 +21,6 @@ from model_tests.unit.audit.directory_edits import (
     unmarked,
     without_batches,
 )
-from model_tests.unit.audit.stories import AuditCase, Change
 from model_tests.unit.audit.written import data
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from model_tests.unit.support.changed_directories import spans_of

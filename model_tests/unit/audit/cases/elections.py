@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from model_tests.audit.changes import in_leader_epoch
 from model_tests.logs.controller_log_values import Change
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.cases.controllers import AGAIN, GONE, LOG, START, changed, fenced
 from model_tests.unit.audit.directory_edits import Edit, batch, edits, gone, text, without_batches
-from model_tests.unit.audit.stories import AuditCase
 from model_tests.unit.audit.written_controller import controller_batch
 from model_tests.unit.support.audited_histories import PRODUCER, ack, begin, ended, reported
 from reference.log.batch import RecordBatch

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from model_tests.audit.recorded import KAFKA_3_9
-from model_tests.unit.audit.stories import AuditCase
+from model_tests.unit.audit.audit_case import AuditCase
 from reference.broker import group_record as writer
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import RecordBatch, data_batch, marker_batch

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.directory_edits import unmarked
-from model_tests.unit.audit.stories import AuditCase
 from model_tests.unit.audit.written_cluster import STATES, WrittenCluster
 from model_tests.unit.support.one_cause import A, identified, record, two_producers
 from reference.broker.transaction_record import TransactionValue

@@ -3,8 +3,8 @@
 from typing import Final
 
 from model_tests.audit.changes import in_leader_epoch
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.directory_edits import batch, damaged, edits, text, without_batches
-from model_tests.unit.audit.stories import AuditCase
 
 NOWHERE: Final = "init tx 7; txn a b; add a b; send b; prepare commit; mark b; complete; blank a; wait 100; txn a b"
 """The second transaction registers A, and has neither data nor marker there; at offset 2 is a batch of no producer."""

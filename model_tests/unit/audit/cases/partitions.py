@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.directory_edits import Edit, edits, text, without_batches
-from model_tests.unit.audit.stories import AuditCase
 from model_tests.unit.audit.written import data, marker
 from reference.log.batch import RecordBatch, emptied
 from spec.vocabulary import MAX_SEQUENCE, ControlType, ProducerId, Sequence

@@ -5,8 +5,8 @@ from typing import Any, Final
 from model_tests.audit.record_bodies import STEP
 from model_tests.logs.kafka_log_bodies import MOST_OF_A_BODY
 from model_tests.logs.kafka_log_checks import BodyCheck
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.bodies import BODIES, BROKEN, ODD, BrokenBody, full, sound
-from model_tests.unit.audit.stories import AuditCase
 from reference.log.batch import RecordBatch
 from reference.log.codecs import Codec, compress
 from spec.vocabulary import Sequence

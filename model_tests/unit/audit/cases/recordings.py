@@ -13,8 +13,8 @@ from model_tests.audit.recorded import (
     UNREGISTERED,
     journal,
 )
+from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.directory_edits import Edit, batch
-from model_tests.unit.audit.stories import AuditCase
 
 
 def doubts(*places: str) -> tuple[str, ...]:

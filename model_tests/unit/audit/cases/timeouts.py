@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from model_tests.audit.ended_by import EndedBy
+from model_tests.unit.audit.audit_case import AuditCase, Change
 from model_tests.unit.audit.cases.transactions import UNREGISTERED
 from model_tests.unit.audit.directory_edits import Edit
-from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, StoryWriter
+from model_tests.unit.audit.stories import BEGUN, StoryWriter
 from model_tests.unit.audit.written import data
 from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
 from model_tests.unit.audit.written_world import write_world
@@ -179,19 +179,20 @@ ENDED_BY: Final = tuple(
     AuditCase(
         f"a transaction with a timeout of a minute is open for {seconds} s, then {how}",
         f"init tx 7; add a; send a; wait {seconds}000; prepare {how}; mark a; complete",
-        line=line,
-        ended_by=(by,),
+        reported={"transactions.listed.0.ended_by": by},
+        printed=(line,),
+        options={"transactions": True},
         version=version,
     )
     for version, how, seconds, by, line in (
-        (0, "commit", 0, EndedBy.CLIENT, COMMITTED),
-        (0, "abort", 0, EndedBy.CLIENT, ABORTED.format("their client")),
-        (0, "abort", 120, EndedBy.CLIENT, ABORTED.format("their client")),
-        (0, "abort fenced", 0, EndedBy.FENCE, ABORTED.format("a fence")),
-        (0, "abort fenced", 61, EndedBy.TIMEOUT, ABORTED.format("their timeout")),
-        (2, "abort", 0, EndedBy.CLIENT_OR_FENCE, ABORTED.format("their client or a fence")),
-        (2, "abort", 61, EndedBy.TIMEOUT, ABORTED.format("their timeout")),
-        (2, "commit", 61, EndedBy.CLIENT, COMMITTED),
+        (0, "commit", 0, "client", COMMITTED),
+        (0, "abort", 0, "client", ABORTED.format("their client")),
+        (0, "abort", 120, "client", ABORTED.format("their client")),
+        (0, "abort fenced", 0, "fence", ABORTED.format("a fence")),
+        (0, "abort fenced", 61, "timeout", ABORTED.format("their timeout")),
+        (2, "abort", 0, "client or fence", ABORTED.format("their client or a fence")),
+        (2, "abort", 61, "timeout", ABORTED.format("their timeout")),
+        (2, "commit", 61, "client", COMMITTED),
     )
 )
 """Under versions 0 and 1 only the coordinator's own abort raises the epoch; under version 2 every end does."""

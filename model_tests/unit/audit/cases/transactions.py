@@ -3,8 +3,9 @@
 from typing import Final
 
 from model_tests.audit.changes import in_leader_epoch
+from model_tests.unit.audit.audit_case import AuditCase, Change, each_version
 from model_tests.unit.audit.directory_edits import batch, damaged
-from model_tests.unit.audit.stories import BEGUN, AuditCase, Change, each_version
+from model_tests.unit.audit.stories import BEGUN
 from model_tests.unit.audit.written import data, marker
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.unit.audit.stories import AuditCase, Change
+from model_tests.unit.audit.audit_case import AuditCase, Change
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from reference.log.batch import TRANSACTIONAL
 from spec.vocabulary import Epoch, Sequence
