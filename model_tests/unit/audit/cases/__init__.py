@@ -4,6 +4,7 @@ from typing import Final
 
 from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.cases import (
+    broken_batches,
     client_histories,
     clusters,
     controllers,
@@ -24,6 +25,7 @@ from model_tests.unit.audit.cases import (
 )
 
 ALL_CASES: Final[tuple[AuditCase, ...]] = (
+    *broken_batches.CASES,
     *client_histories.CASES,
     *clusters.CASES,
     *controllers.CASES,
