@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from crc32c import crc32c
@@ -63,25 +63,9 @@ def raised(field: str, number: int, by: int = 1) -> RowsChange:
     return change
 
 
-def of_orders(
-    name: str,
-    edit: Edit,
-    *findings: str,
-    says: tuple[str, ...] = (),
-    damage: tuple[str, ...] = (),
-    reported: dict[str, object] | None = None,
-) -> AuditCase:
+def of_orders(name: str, edit: Edit, *findings: str, **more: Any) -> AuditCase:
     """A recorded partition in two segments, with three snapshots, where a derived file is otherwise."""
-    return AuditCase(
-        name,
-        findings=findings,
-        says=says,
-        damage=damage,
-        reported=reported or {},
-        recording=KAFKA_3_9,
-        parts=(PARTITION,),
-        edit=edit,
-    )
+    return AuditCase(name, findings=findings, recording=KAFKA_3_9, parts=(PARTITION,), edit=edit, **more)
 
 
 SOUND: Final = of_orders(

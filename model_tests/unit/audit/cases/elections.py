@@ -5,14 +5,13 @@ its coordinator. Partition A is led by broker 1 and, from 45 on, in leader epoch
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from model_tests.audit.changes import in_leader_epoch
 from model_tests.logs.controller_log_values import Change
 from model_tests.unit.audit.audit_case import AuditCase
 from model_tests.unit.audit.cases.controllers import AGAIN, GONE, LOG, START, changed, fenced
-from model_tests.unit.audit.directory_edits import Edit, batch, edits, gone, text, without_batches
+from model_tests.unit.audit.directory_edits import Edit, batch, edits, gone, text, void, without_batches
 from model_tests.unit.audit.written_controller import controller_batch
 from model_tests.unit.support.audited_histories import PRODUCER, ack, begin, ended, reported
 from reference.log.batch import RecordBatch
@@ -49,6 +48,19 @@ def led_in(node: str, *epochs: int, first: int = 2) -> Edit:
     return edits(identity, *changes)
 
 
+BEFORE: Final = [PRODUCER, begin(1), ack(1, A, 0), ack(1, B, 0), ended(1, "commit"), begin(2)]
+COMMITTED: Final = ended(2, "commit")
+
+Events = tuple[int | dict[str, Any], ...]
+"""What a client saw in its second transaction and behind it; a number is an acknowledgement outside of transactions."""
+
+
+def answered(events: Events) -> Edit:
+    """The journal of the clients stands beside the logs."""
+    rows = [ack(None, A, each) if isinstance(each, int) else each for each in events]
+    return lambda directory: void(reported([*BEFORE, *rows], directory / JOURNAL))
+
+
 def election(
     name: str,
     controller: tuple[RecordBatch, ...],
@@ -56,6 +68,7 @@ def election(
     *findings: str,
     story: str = "",
     edit: Edit | None = None,
+    journal: Events = (),
     **more: Any,
 ) -> AuditCase:
     """The logs of broker 1, with what the controller decided and the leader epochs of A from offset 2 on.
@@ -67,10 +80,11 @@ def election(
         story or f"{HANGING}{'blank a; ' * (len(epochs) - 1)}txn b",
         findings,
         version=2,
-        edit=edits(led_in("n1", *epochs), edit or edits()),
+        edit=edits(led_in("n1", *epochs), edit or edits(), answered(journal) if journal else edits()),
         logs={LOG: (START, *controller)},
         brokers=("n1",),
         given=("n1",),
+        options={"history": JOURNAL} if journal else {},
         **more,
     )
 
@@ -83,7 +97,6 @@ def of_election(offset: int, log: str = "") -> str:
 UNCLEAN: Final = of_election(7)
 MISSING: Final = "{} txn.marker_once a-0@{}, tx, WriteTxnMarkers"
 VIOLATED, KNOWN = MISSING.format("violation", 2), MISSING.format("known", 2)
-BOTH: Final = (UNCLEAN, KNOWN)
 TOOK: Final = (
     "the unclean election of broker 1 for leader epoch 2 (offset 7 of the controller's log) took the marker away"
 )
@@ -165,176 +178,132 @@ WITHOUT_LEADER: Final = tuple(
     )
 )
 
-BEFORE: Final = [PRODUCER, begin(1), ack(1, A, 0), ack(1, B, 0), ended(1, "commit")]
-
-
-def answered(case: AuditCase, *events: dict[str, Any], of_second: tuple[int, ...] = (2,)) -> AuditCase:
-    """The case with a journal: the second transaction has data at these offsets of A; the rest comes behind."""
-    second = [begin(2), *(ack(2, A, offset) for offset in of_second), ack(2, B, 2)]
-
-    def edit(directory: Path) -> None:
-        reported([*BEFORE, *second, *events], directory / JOURNAL)
-
-    return replace(case, edit=edits(case.edit or edits(), edit), options={"history": JOURNAL})
-
-
-def alone(*offsets: int) -> list[dict[str, Any]]:
-    """Acknowledgements outside of transactions, in this order."""
-    return [ack(None, A, offset) for offset in offsets]
-
-
-COMMITTED: Final = ended(2, "commit")
 LOST: Final = "records are lost at offsets 3 to {}, by 2 acknowledgements"
 NOT_SHOWN: Final = "records are lost from offset 3 on; how far nothing here shows"
 TWICE: Final = "{} seq.exactly_once a-0@3, Produce"
 LATER_LEADER: Final = (at(105, changed(in_sync=(1, 2))), at(110, changed(leader=2)))
 """Broker 2 leads after the elected one."""
 
-BY_CLIENTS: Final = (
-    answered(
-        election(
+
+def second(*offsets: int) -> Events:
+    """The acknowledgements of the second transaction at these offsets of A, and at its offset of B."""
+    return (*(ack(2, A, offset) for offset in offsets), ack(2, B, 2))
+
+
+USED_AGAIN: Final = (*second(2), 3, 5, COMMITTED, 3, 4)
+"""Offsets 3 and 5 are acknowledged, and after the election 3 and 4."""
+
+BY_CLIENTS: Final = tuple(
+    election(name, controller, epochs, *findings, says=(says,), journal=journal, edit=edit)
+    for name, controller, epochs, findings, says, journal, edit in (
+        (
             "offsets that were acknowledged before and after an election show what it lost",
             ELECTED,
             (1, 2, 2, 2),
-            *BOTH,
-            TWICE.format("known"),
-            says=(LOST.format(5),),
+            (UNCLEAN, KNOWN, TWICE.format("known")),
+            LOST.format(5),
+            USED_AGAIN,
+            None,
         ),
-        *alone(3, 5),
-        COMMITTED,
-        *alone(3, 4),
-    ),
-    answered(
-        election(
+        (
             "offsets that were acknowledged once do not show what an election lost",
             ELECTED,
             (1, 2, 2, 2),
-            *BOTH,
-            says=(NOT_SHOWN,),
+            (UNCLEAN, KNOWN),
+            NOT_SHOWN,
+            USED_AGAIN[:-2],
+            None,
         ),
-        *alone(3, 5),
-        COMMITTED,
-    ),
-    answered(
-        election(
+        (
             "what was acknowledged beyond a log that ends with an election shows what it lost",
             ELECTED,
             (1,),
-            *BOTH,
-            "suspicious seq.exactly_once a-0@3, tx, Produce",
-            says=(LOST.format(5),),
-            edit=text("n1/a-0/leader-epoch-checkpoint", "0\n3\n0 0\n1 2\n2 3\n"),
+            (UNCLEAN, KNOWN, "suspicious seq.exactly_once a-0@3, tx, Produce"),
+            LOST.format(5),
+            USED_AGAIN[:-2],
+            text("n1/a-0/leader-epoch-checkpoint", "0\n3\n0 0\n1 2\n2 3\n"),
         ),
-        *alone(3, 5),
-        COMMITTED,
-    ),
-    answered(
-        election(
+        (
             "offsets of a later leader do not show what an election lost",
             (*ELECTED, *LATER_LEADER),
             (1, 3, 3, 3),
-            *BOTH,
-            TWICE.format("suspicious"),
-            says=(NOT_SHOWN,),
+            (UNCLEAN, KNOWN, TWICE.format("suspicious")),
+            NOT_SHOWN,
+            USED_AGAIN,
+            None,
         ),
-        *alone(3, 5),
-        COMMITTED,
-        *alone(3, 4),
-    ),
-    answered(
-        election(
+        (
             "offsets before the one at which the elected leader continues do not show what an election lost",
             ELECTED,
             (1, 1, 1, 1, 2),
-            *BOTH,
-            TWICE.format("suspicious"),
-            says=("records are lost from offset 6 on; how far nothing here shows",),
+            (UNCLEAN, KNOWN, TWICE.format("suspicious")),
+            NOT_SHOWN.replace("offset 3", "offset 6"),
+            USED_AGAIN,
+            None,
         ),
-        *alone(3, 5),
-        COMMITTED,
-        *alone(3, 4),
-    ),
-    answered(
-        election(
+        (
             "the last leader is elected again, and is shown to have lost the marker with more",
             (at(90, *GONE), at(100, *AGAIN)),
             (0, 2),
-            of_election(10),
-            KNOWN,
-            TWICE.format("known"),
-            "suspicious seq.exactly_once a-0@4, tx, Produce",
-            says=(f"and broker 1, which lost it, continues at offset 3: {LOST.format(4)}",),
+            (
+                of_election(10),
+                KNOWN,
+                TWICE.format("known"),
+                "suspicious seq.exactly_once a-0@4, tx, Produce",
+            ),
+            f"and broker 1, which lost it, continues at offset 3: {LOST.format(4)}",
+            (*second(2), 3, 4, COMMITTED, 3),
+            None,
         ),
-        *alone(3, 4),
-        COMMITTED,
-        *alone(3),
-    ),
-    answered(
-        election(
+        (
             "offsets that an election gave twice are reported apart from others",
             ELECTED,
             (1, 2, 2, 2),
-            *BOTH,
-            "violation seq.exactly_once a-0@0, Produce",
-            "violation txn.client_verdict a-0@0, tx, EndTxn",
-            TWICE.format("known"),
-            says=("twice, to one transaction 1 and to one transaction 3; and so 1 more offsets",),
+            (
+                *(UNCLEAN, KNOWN, TWICE.format("known")),
+                "violation seq.exactly_once a-0@0, Produce",
+                "violation txn.client_verdict a-0@0, tx, EndTxn",
+            ),
+            "twice, to one transaction 1 and to one transaction 3; and so 1 more offsets",
+            (*USED_AGAIN[:-2], begin(3), ack(3, A, 0), ack(3, A, 2), ended(3, "abort"), 3),
+            None,
         ),
-        *alone(3, 5),
-        COMMITTED,
-        begin(3),
-        *(ack(3, A, offset) for offset in (0, 2)),
-        ended(3, "abort"),
-        *alone(3),
-    ),
+    )
 )
 
 LOST_AT_6: Final = "{} txn.client_verdict a-0@6, tx, EndTxn"
-IN_NO_PLACE: Final = MISSING.format("known", 4)
 TWICE_AT_2: Final = "known seq.exactly_once a-0@2, Produce"
 
-
-def lost_record(name: str, *findings: str, says: str) -> AuditCase:
-    """A record of a transaction that its client was answered is lost at offset 6, behind an election at offset 2."""
-    story = f"{NOWHERE} blank a; blank a; blank a; txn b"
-    return election(name, ELECTED, (2, 2, 2), UNCLEAN, IN_NO_PLACE, *findings, story=story, says=(says,))
-
-
-LOST_RECORDS: Final = (
-    answered(
-        lost_record(
+LOST_RECORDS: Final = tuple(
+    election(
+        name,
+        ELECTED,
+        (2, 2, 2),
+        *(UNCLEAN, MISSING.format("known", 4), *findings),
+        story=f"{NOWHERE} blank a; blank a; blank a; txn b",
+        says=(says,),
+        journal=journal,
+    )
+    for name, findings, says, journal in (
+        (
             "a lost record is known where an election is shown to have lost it",
-            TWICE_AT_2,
-            LOST_AT_6.format("known"),
-            says="are lost at a-0 offset 6 (1 records); the unclean election of broker 1 for leader epoch 2",
+            (TWICE_AT_2, LOST_AT_6.format("known")),
+            "are lost at a-0 offset 6 (1 records); the unclean election of broker 1 for leader epoch 2",
+            (*second(2, 6), COMMITTED, 2),
         ),
-        COMMITTED,
-        *alone(2),
-        of_second=(2, 6),
-    ),
-    answered(
-        lost_record(
+        (
             "a lost record that was acknowledged after an election was not lost by it",
-            TWICE_AT_2,
-            LOST_AT_6.format("violation"),
-            says="one transaction 3 (line 13 of the journal)",
+            (TWICE_AT_2, LOST_AT_6.format("violation")),
+            "one transaction 3 (line 13 of the journal)",
+            (*second(2, 3), COMMITTED, 2, 3, begin(3), ack(3, A, 6), ended(3, "commit")),
         ),
-        COMMITTED,
-        *alone(2, 3),
-        begin(3),
-        ack(3, A, 6),
-        ended(3, "commit"),
-        of_second=(2, 3),
-    ),
-    answered(
-        lost_record(
+        (
             "a lost record is not known where nothing shows that an election lost it",
-            LOST_AT_6.format("violation"),
-            says="one transaction 2 (line 6 of the journal)",
+            (LOST_AT_6.format("violation"),),
+            "one transaction 2 (line 6 of the journal)",
+            (*second(2, 6), COMMITTED),
         ),
-        COMMITTED,
-        of_second=(2, 6),
-    ),
+    )
 )
 
 

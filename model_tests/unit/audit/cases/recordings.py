@@ -1,7 +1,7 @@
 """Whole log directories of real brokers: where nothing is broken, and where a release of Kafka broke something."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from model_tests.audit.changes import CONTROLLER_LOG
 from model_tests.audit.recorded import (
@@ -14,7 +14,7 @@ from model_tests.audit.recorded import (
     journal,
 )
 from model_tests.unit.audit.audit_case import AuditCase
-from model_tests.unit.audit.directory_edits import Edit, batch
+from model_tests.unit.audit.directory_edits import batch
 
 
 def doubts(*places: str) -> tuple[str, ...]:
@@ -94,29 +94,19 @@ CAUSE: Final = "t-1 had no leader in leader epoch 1 (offset {} of the controller
 BY_BUG: Final = "while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted"
 
 
-def without_marker(
-    name: str,
-    recording: str,
-    *doubts: str,
-    says: tuple[str, ...],
-    not_said: tuple[str, ...] = (),
-    reported: dict[str, object] | None = None,
-    edit: Edit | None = None,
-) -> AuditCase:
+def without_marker(name: str, recording: str, *doubts: str, says: tuple[str, ...], **more: Any) -> AuditCase:
     """A transaction that was completed without the marker of a partition, whose broker was not there (KAFKA-20734)."""
     whole = "though the coordinator's log says CompleteCommit (offset 4); 1 other partitions have theirs"
     return AuditCase(
         name,
         findings=(*doubts, HANGING),
         says=(whole, *says),
-        not_said=not_said,
         remedy=(COMMAND, "t-0 got COMMIT, so that this tears the transaction"),
         counts="hanging=1",
         held=(f"held back: node2/t-1 at offset 0, 1 offsets before its end, by producer 0 epoch 0 (x), ... {COMMAND}",),
-        reported=reported or {},
         recording=recording,
         parts=("*",),
-        edit=edit,
+        **more,
     )
 
 
