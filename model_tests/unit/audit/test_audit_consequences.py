@@ -1,16 +1,24 @@
 """What files beside a log say otherwise only since one marker or batch in it is broken: one finding, with that."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from model_tests.audit.findings import Finding
+from model_tests.audit.log import read_log, surroundings
+from model_tests.audit.partition import audit_batches
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
+from model_tests.logs.kafka_log_derived import read_derived
+from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.unit.audit.cases.derived_files import raised, with_entries
 from model_tests.unit.support.changed_directories import Change, changed, not_marked
 from reference.log.batch import TRANSACTIONAL
+from spec import rules
+from spec.vocabulary import ABSENT, ControlType
 
 PARTITION = "zombie-1"
 PRODUCER_ID, EPOCH = slice(43, 51), slice(51, 53)
@@ -103,3 +111,19 @@ def test_a_finding_is_the_same_after_it_was_sent(broker: Path) -> None:
     (finding,) = found(broker)
 
     assert finding.follows == (1, 0)
+
+
+def test_what_entries_say_of_a_marker_that_the_log_lacks_is_one_finding(log: LogFolder) -> None:
+    """The next transaction, which is aborted, seems to begin too early, and to hold back those that end within it."""
+    batches, derived = read_log(log)[0], read_derived(log)
+    commits = np.flatnonzero(batches.control_type == ControlType.COMMIT.value)
+    counts = []
+    for marker in commits[:60].tolist():
+        producer_id = batches.producer_id.copy()
+        producer_id[marker] = ABSENT
+        verdict = audit_batches(replace(batches, producer_id=producer_id), surroundings(log), derived=derived)
+        reported = [one.message for one in verdict.findings if one.rule is rules.LSO_ABORTED_INDEX]
+        if any("says first offset" in message for message in reported):
+            counts.append(len(reported))
+
+    assert set(counts) == {1}
