@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from model_tests.audit.changes import batches_in, with_change
-from model_tests.unit.support.changed_directories import changed, not_marked
+from model_tests.unit.support.changed_directories import Change, changed, not_marked
 
 Edit: TypeAlias = Callable[[Path], None]
 
@@ -107,11 +107,16 @@ def copied_over(own: str, other: str, number: int) -> Edit:
 
 def unmarked(name: str, *numbers: int) -> Edit:
     """These markers of the first segment are not marked as such."""
+    return with_markers(name, not_marked, *numbers)
+
+
+def with_markers(name: str, change: Change, *numbers: int) -> Edit:
+    """These markers of the first segment are changed, and have the right checksum."""
 
     def edit(directory: Path) -> None:
         first = segments(directory / name)[0]
         for number in numbers:
-            first.write_bytes(changed(first.read_bytes(), number, not_marked, control=True))
+            first.write_bytes(changed(first.read_bytes(), number, change, control=True))
 
     return edit
 

@@ -15,29 +15,18 @@ from model_tests.audit.run import run
 from model_tests.logs.kafka_log_derived import read_derived
 from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.unit.audit.cases.derived_files import raised, with_entries
-from model_tests.unit.support.changed_directories import Change, changed, not_marked
+from model_tests.unit.support.changed_directories import Change, changed, not_marked, without_epoch, without_id
 from reference.log.batch import TRANSACTIONAL
 from spec import rules
 from spec.vocabulary import ABSENT, ControlType
 
 PARTITION = "zombie-1"
-PRODUCER_ID, EPOCH = slice(43, 51), slice(51, 53)
-
-
-def without_id(content: bytearray, start: int) -> None:
-    """The batch has no producer."""
-    content[start + PRODUCER_ID.start : start + PRODUCER_ID.stop] = b"\xff" * 8
 
 
 def outside(content: bytearray, start: int) -> None:
     """The batch has no producer, and is in no transaction."""
     without_id(content, start)
     content[start + 22] &= ~TRANSACTIONAL
-
-
-def without_epoch(content: bytearray, start: int) -> None:
-    """The marker's epoch is -1."""
-    content[start + EPOCH.start : start + EPOCH.stop] = b"\xff" * 2
 
 
 @pytest.fixture
@@ -88,20 +77,6 @@ def test_data_without_a_producer_is_one_finding_with_the_entries_of_its_transact
         assert len(findings) <= 1, (number, findings)
         event += sum(bool(one.consequences) for one in findings)
     assert event > 0
-
-
-@pytest.mark.parametrize("change", [not_marked, without_id, without_epoch])
-def test_it_is_one_finding_with_the_coordinators_log(recordings: Path, broker: Path, change: Change) -> None:
-    """Of a transaction that hangs by it, which holds all later ones back, and of one at the snapshot's offset."""
-    for folder in (recordings / KAFKA_3_9).glob("__transaction_state-*"):
-        shutil.copytree(folder, broker / folder.name)
-    sound = segment_of(broker).read_bytes()
-    for number in (6, 14, 20):
-        segment_of(broker).write_bytes(changed(sound, number, change, control=True))
-
-        findings = found(broker)
-
-        assert len(findings) == 1, (number, findings)
 
 
 def test_a_finding_is_the_same_after_it_was_sent(broker: Path) -> None:

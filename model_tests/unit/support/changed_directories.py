@@ -7,6 +7,7 @@ from crc32c import crc32c
 from reference.log.batch import CONTROL
 
 Change = Callable[[bytearray, int], None]
+PRODUCER_ID, EPOCH = slice(43, 51), slice(51, 53)
 
 
 def spans_of(content: bytearray) -> Iterator[tuple[int, int]]:
@@ -21,6 +22,16 @@ def spans_of(content: bytearray) -> Iterator[tuple[int, int]]:
 def not_marked(content: bytearray, start: int) -> None:
     """The marker seems to be data."""
     content[start + 22] &= ~CONTROL
+
+
+def without_id(content: bytearray, start: int) -> None:
+    """The batch has no producer."""
+    content[start + PRODUCER_ID.start : start + PRODUCER_ID.stop] = b"\xff" * 8
+
+
+def without_epoch(content: bytearray, start: int) -> None:
+    """The marker's epoch is -1."""
+    content[start + EPOCH.start : start + EPOCH.stop] = b"\xff" * 2
 
 
 def changed(content: bytes, number: int, change: Change, *, control: bool) -> bytes:

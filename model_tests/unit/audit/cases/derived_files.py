@@ -11,9 +11,10 @@ from crc32c import crc32c
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.logs.kafka_log_derived import ABORTED_ENTRY, OFFSET_ENTRY, SNAPSHOT_ENTRY, TIME_ENTRY, Rows
 from model_tests.unit.audit.audit_case import AuditCase
-from model_tests.unit.audit.directory_edits import Edit, edits, gone, text, unmarked, void
+from model_tests.unit.audit.directory_edits import Edit, edits, gone, text, unmarked, void, with_markers
 from model_tests.unit.audit.written import data, marker, placed
 from model_tests.unit.audit.written_world import write_log
+from model_tests.unit.support.changed_directories import not_marked, without_epoch, without_id
 from reference.log import snapshot_file
 from reference.log.batch import RecordBatch, marker_batch
 from spec.versions import NEWEST
@@ -391,4 +392,57 @@ BROKEN_MARKERS: Final = tuple(
     )
 )
 
-CASES: Final = (SOUND, *SNAPSHOTS, *ABORTED, *SPARSE, *CUT, *MISSING, *BROKEN_MARKERS)
+ENTRIES_AND_SNAPSHOT: Final = ("lso.aborted_index", "seq.state_recoverable")
+WITH_COORDINATORS: Final = tuple(
+    AuditCase(
+        f"marker {number} of many {what}, with the coordinators' logs",
+        findings=(f"violation {rule} zombie-1@{offset}, {name}, WriteTxnMarkers",),
+        explains={says: caused},
+        recording=KAFKA_3_9,
+        parts=(ZOMBIE, "__transaction_state-*"),
+        edit=with_markers(ZOMBIE, change, number),
+    )
+    for what, change, rule, says, markers in (
+        (
+            "is not marked as one",
+            not_marked,
+            "seq.well_formed",
+            "a producer numbers its data",
+            (
+                (6, 41, "zmb-2", ("txn.marker_once", *ENTRIES_AND_SNAPSHOT)),
+                (14, 87, "zmb-6", ("txn.marker_once", *ENTRIES_AND_SNAPSHOT)),
+                (
+                    20,
+                    107,
+                    "zmb-10",
+                    ("txn.registered_before_data", "txn.marker_once", *ENTRIES_AND_SNAPSHOT),
+                ),
+            ),
+        ),
+        (
+            "has no producer id",
+            without_id,
+            "txn.marker_once",
+            "it hangs and holds the last stable offset",
+            (
+                (6, 36, "zmb-2", ENTRIES_AND_SNAPSHOT),
+                (14, 81, "zmb-6", ENTRIES_AND_SNAPSHOT),
+                (20, 103, "zmb-10", ENTRIES_AND_SNAPSHOT),
+            ),
+        ),
+        (
+            "has no epoch",
+            without_epoch,
+            "fence.stale_epoch",
+            "marker of epoch -1 after epoch",
+            (
+                (6, 41, "zmb-2", ("txn.marker_once", "seq.state_recoverable")),
+                (14, 87, "zmb-6", ("txn.marker_once", "seq.state_recoverable")),
+                (20, 107, "zmb-10", ("txn.marker_once", "seq.state_recoverable")),
+            ),
+        ),
+    )
+    for number, offset, name, caused in markers
+)
+
+CASES: Final = (SOUND, *SNAPSHOTS, *ABORTED, *SPARSE, *CUT, *MISSING, *BROKEN_MARKERS, *WITH_COORDINATORS)
