@@ -8,6 +8,7 @@ from crc32c import crc32c
 
 from model_tests.audit.recorded import CLUSTER, KAFKA_3_9, KAFKA_4_0, KAFKA_4_3
 from model_tests.unit.audit.audit_case import AuditCase, Change
+from model_tests.unit.audit.cases.recordings import doubts_of_ledger, without_registration
 from model_tests.unit.audit.directory_edits import (
     Edit,
     copied_over,
@@ -33,10 +34,12 @@ CLEANER: Final = "cleaner-offset-checkpoint"
 WITHOUT_BATCH: Final = "index ... entry {}: no batch of the segment has {}"
 
 
-def crash(name: str, edit: Edit, *damage: str, checkpoints: str = CHECKPOINTS) -> AuditCase:
+def crash(
+    name: str, edit: Edit, *damage: str, findings: tuple[str, ...] = (), checkpoints: str = CHECKPOINTS
+) -> AuditCase:
     """A partition that was never compacted, with its coordinator's logs."""
     parts = ("crash-0", COORDINATORS, checkpoints)
-    return AuditCase(name, damage=damage, recording=KAFKA_3_9, parts=parts, apart="undecided", edit=edit)
+    return AuditCase(name, findings=findings, damage=damage, recording=KAFKA_3_9, parts=parts, edit=edit)
 
 
 def alone(number: int) -> RecordBatch:
@@ -76,6 +79,11 @@ LOST: Final = (
         "one before an empty active one is gone",
         edits(emptied("crash-0", -1), removed("crash-0", -2)),
         *missing("23636..25830"),
+        findings=(
+            "undecided lso.bounds crash-0@23589",
+            "undecided lso.aborted_index crash-0@25901",
+            "undecided seq.state_recoverable crash-0@26398",
+        ),
     ),
     crash(
         "no checkpoint reports of the cleaner, and two are gone",
@@ -96,9 +104,9 @@ LOST: Final = (
     *(
         AuditCase(
             f"a segment of a compacted topic is gone; {how}",
+            findings=doubts_of_ledger(0),
             recording=KAFKA_3_9,
             parts=("ledger-0", "crash-0", COORDINATORS, CHECKPOINTS),
-            apart="undecided",
             edit=edit,
         )
         for how, edit in (
@@ -174,7 +182,6 @@ def topics(
         counts=counts,
         recording=KAFKA_3_9,
         parts=("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint"),
-        apart="undecided",
         edit=edit,
     )
 
@@ -220,13 +227,14 @@ STOPPED: Final = ".kafka_cleanshutdown"
 
 
 def ring(
-    recording: str, topic: str, *partitions: int, nodes: tuple[str, ...] = ("",), apart: str = "undecided"
+    recording: str, topic: str, *partitions: int, nodes: tuple[str, ...] = ("",), findings: tuple[str, ...] = ()
 ) -> AuditCase:
     """Folders of a topic, each under the name of the next one; of a cluster's brokers in the directories of some."""
     within = "*/" * (nodes != ("",))
     named = dict(sorted(zip((*partitions[1:], partitions[0]), partitions, strict=True)))
     return AuditCase(
         f"{recording}: {topic} {partitions} have each the name of the next one {nodes}",
+        findings=findings,
         damage=tuple(
             f"{PurePath(node, f'{topic}-{name}')} ... partition {own} of {topic}"
             for node in nodes
@@ -234,20 +242,19 @@ def ring(
         ),
         recording=recording,
         parts=tuple(within + each for each in (f"{topic}-*", COORDINATORS, CHECKPOINTS, STOPPED, "meta.properties")),
-        apart=apart,
         edit=edits(*(exchanged(*(str(PurePath(node, f"{topic}-{own}")) for own in partitions)) for node in nodes)),
     )
 
 
-OF_4_0: Final = "violation txn.registered_before_data tv2-1"
+OF_4_0: Final = without_registration("tv2-1")
 
 EXCHANGED: Final = (
     ring(KAFKA_3_9, "aio", 0, 1),
-    ring(KAFKA_3_9, "ledger", 1, 2),
+    ring(KAFKA_3_9, "ledger", 1, 2, findings=doubts_of_ledger(0, 2, 1)),
     ring(KAFKA_3_9, "timeout", 0, 1, 2),
     ring(KAFKA_3_9, "payments", 0, 1, 2),
     ring(KAFKA_3_9, "__consumer_offsets", 0, 1, 2, 3),
-    ring(KAFKA_4_0, "tv2", 0, 1, apart=OF_4_0),
+    ring(KAFKA_4_0, "tv2", 0, 1, findings=OF_4_0),
     ring(KAFKA_4_3, "zombie", 1, 2),
     ring(KAFKA_4_3, "__consumer_offsets", 0, 2, 3),
     ring(CLUSTER, "timeout", 0, 1, nodes=("n1",)),
@@ -346,7 +353,7 @@ FURTHER: Final = tuple(
     replace(case, slow=True)
     for case in (
         ring(KAFKA_3_9, "timeout", 0, 2, 1),
-        ring(KAFKA_4_0, "tv2", 0, 1, 2, apart=OF_4_0),
+        ring(KAFKA_4_0, "tv2", 0, 1, 2, findings=OF_4_0),
         ring(KAFKA_4_3, "timeout", 0, 1, 2),
         ring(CLUSTER, "timeout", 0, 1, 2, nodes=("n1",)),
         ring(CLUSTER, "timeout", 0, 1, 2, nodes=("n1", "n2")),

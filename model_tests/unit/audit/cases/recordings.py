@@ -22,6 +22,47 @@ def doubts(*places: str) -> tuple[str, ...]:
     return tuple(f"undecided {place}" for place in places)
 
 
+OF_LEDGER: Final = {
+    0: (
+        "lso.aborted_index {}@720",
+        "seq.first {}@796, producer 1",
+        "seq.successor {}@16529, producer 1013",
+        "seq.state_recoverable {}@16675",
+    ),
+    1: (
+        "seq.first {}@591, producer 1",
+        "seq.successor {}@10289, producer 1013",
+        "seq.state_recoverable {}@10386",
+        "lso.aborted_index {}@10421",
+    ),
+    2: (
+        "lso.aborted_index {}@613",
+        "seq.first {}@669, producer 1",
+        "seq.state_recoverable {}@11607",
+        "seq.successor {}@12662, producer 1015",
+    ),
+}
+"""Where the log cleaner was, in the partitions of the compacted topic of 3.9."""
+
+
+def doubts_of_ledger(*numbers: int) -> tuple[str, ...]:
+    """The doubts about its partitions 0, 1 and so on, where their folders have these numbers."""
+    return tuple(
+        doubt.format(f"ledger-{number}") for own, number in enumerate(numbers) for doubt in doubts(*OF_LEDGER[own])
+    )
+
+
+IDS: Final = {608: "t2-0", 1012: "t2-0", 2583: "t2-2", 4586: "t2-4", 5006: "t2-4", 6393: "t2-0"}
+
+
+def without_registration(partition: str) -> tuple[str, ...]:
+    """What the build of 4.0 took into transactions before, in a folder of this name."""
+    return tuple(
+        f"violation txn.registered_before_data {partition}@{offset}, {IDS[offset]}, Produce"
+        for _, _, offset in sorted(UNREGISTERED)
+    )
+
+
 OPEN: Final = tuple(
     f"{place} ... by producer 1017 epoch 0 (hang-0) ... nothing here shows that it hangs"
     for place in (
@@ -33,25 +74,10 @@ OPEN: Final = tuple(
         "payments-2 at offset 5771",
     )
 )
-IDS: Final = {608: "t2-0", 1012: "t2-0", 2583: "t2-2", 4586: "t2-4", 5006: "t2-4", 6393: "t2-0"}
-
 WHOLE: Final = (
     AuditCase(
         "3.9.0: one transaction is open, and nothing is wrong",
-        findings=doubts(
-            "lso.aborted_index ledger-0@720",
-            "seq.first ledger-0@796, producer 1",
-            "seq.successor ledger-0@16529, producer 1013",
-            "seq.state_recoverable ledger-0@16675",
-            "seq.first ledger-1@591, producer 1",
-            "seq.successor ledger-1@10289, producer 1013",
-            "seq.state_recoverable ledger-1@10386",
-            "lso.aborted_index ledger-1@10421",
-            "lso.aborted_index ledger-2@613",
-            "seq.first ledger-2@669, producer 1",
-            "seq.state_recoverable ledger-2@11607",
-            "seq.successor ledger-2@12662, producer 1015",
-        ),
+        findings=doubts_of_ledger(0, 1, 2),
         counts="aborted=323 committed=789 open=1",
         held=OPEN,
         recording=KAFKA_3_9,
@@ -61,10 +87,7 @@ WHOLE: Final = (
         "a build of 4.0: data of the bumped epoch went into the transaction before (KAFKA-18575)",
         findings=(
             *doubts("lso.aborted_index ledger-0@13", "seq.successor ledger-0@581, producer 8"),
-            *(
-                f"violation txn.registered_before_data {place}@{offset}, {IDS[offset]}, Produce"
-                for _, place, offset in UNREGISTERED
-            ),
+            *without_registration("tv2-0"),
         ),
         counts="aborted=160 broken=6 committed=366 undecided=1",
         recording=KAFKA_4_0,
