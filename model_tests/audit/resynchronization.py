@@ -115,12 +115,19 @@ class Ahead:
         yield Interpretation(state, kept=True)
         anew = begun_anew(state, request, self.decide)
         yield Interpretation(anew, gap=gap_before(state, request))
-        for meant in _meant(state, request):
+        for meant in (*_meant(state, request), *self._of_next_epoch(state, request)):
             decided = self.decide(state, meant)
             if not is_broken(decided, state):
                 yield Interpretation(decided.entry)
         if request.control:
             yield Interpretation(replace(anew, coordinator_epoch=request.coordinator_epoch))
+
+
+    def _of_next_epoch(self, state: ProducerEntry, request: AppendRequest) -> Iterator[AppendRequest]:
+        """The batch as the first of the epoch that the producer's next data has."""
+        following = next((each.producer_epoch for each in self.following if not each.control), state.epoch)
+        if not request.control and following > max(state.epoch, request.producer_epoch):
+            yield replace(request, producer_epoch=following)
 
 
 def is_broken(decided: Append, state: ProducerEntry) -> bool:

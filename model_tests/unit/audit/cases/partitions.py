@@ -123,6 +123,17 @@ SEQUENCES: Final = (
         ),
         broken("seq.successor", 7),
     ),
+    log(
+        "a batch of one producer has the id of another, whose history it breaks",
+        tuple(
+            batch._replace(producer_id=ProducerId(7 if (number, producer) == (3, 8) else producer))
+            for number in range(6)
+            for producer, batch in ((7, data(2 * number, 2)), (8, data(number)))
+        ),
+        broken("seq.successor", 11),
+        says=("the batch has producer id 7, whose history it breaks, and sequences 3..3 of epoch 0",),
+        explains={"": ("seq.successor",)},
+    ),
 )
 
 

@@ -68,6 +68,13 @@ DATA: Final = (
         change=by(3, -1),
     ),
     AuditCase(
+        "the first data of an epoch has the one before, in which its sequence is there already",
+        f"init tx 7; txn a; init tx; {THREE}",
+        ("violation seq.exactly_once a-0@2, tx, Produce",),
+        explains={"": ("fence.stale_epoch",)},
+        change=by(2, -1),
+    ),
+    AuditCase(
         "the first data of a partition has an old epoch, so that its own seems to begin behind 0",
         f"init tx 7; txn b; init tx; {THREE}{THREE}",
         (FENCED.format(0),),
