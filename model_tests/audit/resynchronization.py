@@ -122,7 +122,6 @@ class Ahead:
         if request.control:
             yield Interpretation(replace(anew, coordinator_epoch=request.coordinator_epoch))
 
-
     def _of_next_epoch(self, state: ProducerEntry, request: AppendRequest) -> Iterator[AppendRequest]:
         """The batch as the first of the epoch that the producer's next data has."""
         following = next((each.producer_epoch for each in self.following if not each.control), state.epoch)
