@@ -2,14 +2,14 @@
 
 A list has several readers. A scheduler picks events by weights and rates, with choices from a seed or a recorded tape.
 The machines of Hypothesis have a rule for each event. A scenario lets events happen that it names, with its own choices
-(`Scheduler.let`). A server draws the faults of its nodes from their list (`reference.server.node_events`).
+(`let_happen`). A server draws the faults of its nodes from their list (`reference.server.node_events`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from reference.tape import Tape
+from reference.tape import ImpossibleChoice, ScriptedTape, Tape
 
 World = TypeVar("World", contravariant=True)
 
@@ -39,6 +39,24 @@ class Event(Generic[World]):
     def name(self) -> str:
         """The name of the function that lets it happen."""
         return self.act.__name__
+
+
+def let_happen(event: Event[World], world: World, choices: Sequence[object], happening: Sequence[int] = ()) -> None:
+    """Let an event happen with choices that a script makes.
+
+    Args:
+        event: of the world's list.
+        world: whose events they are, or who picks them.
+        choices: in the order in which the event makes them, as values.
+        happening: rates of what happens by chance within the event.
+
+    Raises:
+        ImpossibleChoice: the event cannot happen now, or not so.
+    """
+    tape = ScriptedTape(choices, happening)
+    if not event.ready(world) or event.act(world, tape) is False:
+        raise ImpossibleChoice(f"{event.name} cannot happen now")
+    tape.end()
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------

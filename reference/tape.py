@@ -11,6 +11,8 @@ from itertools import accumulate, chain
 from struct import Struct
 from typing import Final, Generic, Protocol, TypeVar
 
+from reference.errors import Impossible
+
 Choice = TypeVar("Choice")
 
 _WORD: Final = 2**64
@@ -166,7 +168,7 @@ class Tape:
         return options[-1][0]
 
 
-class ImpossibleChoice(Exception):
+class ImpossibleChoice(Impossible):
     """A choice made by hand is not among those that there are."""
 
 

@@ -38,8 +38,8 @@ BATCH_PRODUCER: Final = RepairKind(
     "producers of the log",
 )
 MARKER_PLACE: Final = RepairKind(
-    "a marker behind later batches",
-    "a transaction lacks its marker, and the marker stands where no data of it is open",
+    "a marker away from its place",
+    "a transaction lacks its marker, and the marker stands behind later ones, or before earlier ones",
     "markers of no transaction",
 )
 MARKER_PRODUCER: Final = RepairKind(
@@ -74,7 +74,7 @@ FOREIGN_FOLDER: Final = RepairKind(
 )
 FOLDER_NAMES: Final = RepairKind(
     "folders of a topic under each other's names",
-    "under each other's names transactions, and ends of logs, are as coordinator and broker have them",
+    "read under each other's names, they have the transactions and the ends that coordinator and broker know",
     "all rings of so many folders, in all choices of directories",
 )
 COPIED_SEGMENT: Final = RepairKind(

@@ -329,7 +329,10 @@ def diagnose_across(
     held = {number: _FoundInLog(number, *one) for number, one in enumerate(placed)}
     causes = {**_of_identities(held), **_of_answers(held)}
     causes |= {number: cause for number, cause in _of_replicas(held).items() if cause not in causes}
-    repairs = [(cause, frozenset(of for of, by in causes.items() if by == cause)) for cause in set(causes.values())]
+    explains: dict[int, set[int]] = {}
+    for number, cause in causes.items():
+        explains.setdefault(cause, set()).add(number)
+    repairs = [(cause, frozenset(of)) for cause, of in explains.items()]
 
     def with_explained(_: int, one: _FoundInLog, explained: Sequence[_FoundInLog]) -> _FoundInLog:
         return replace(one, explains=tuple(each.number for each in explained))

@@ -3,14 +3,18 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from model_tests.machines.pipeline_runs import PIPELINE_ACTIONS
+from model_tests.machines.worker_events import WorkerEvents
 from model_tests.scenarios.transaction_stage import TransactionScene
 from reference.client.consumer import Consumer
 from reference.client.group_member import MemberSettings
 from reference.client.transaction_states import ClientState
 from reference.errors import Impossible
-from reference.world.pipelines import GROUP, PipelineWorld
+from reference.event import Event, let_happen
+from reference.tape import Tape
+from reference.world.pipelines import GROUP
 from reference.world.settling import catch_up, play_pipelines
 from reference.world.transaction_shape import TransactionShape
 from reference.world.worker import Order, WorkerRun
@@ -19,6 +23,15 @@ from spec.vocabulary import Api
 
 ROUNDS: Final = 120
 """Rounds after which what is waited for is not going to be."""
+
+AT_ONCE: Final = 0
+"""Rounds for which an event of workers waits, before it happens or after."""
+
+LEAVES, CRASHES = 0, 1
+"""The ways in which a worker stops, as the event chooses them."""
+
+RESUMES: Final = 1
+"""A worker that is suspended continues, and no other is suspended."""
 
 SESSION_MS: Final = 6_000
 """The shortest session that brokers allow by default (`group.min.session.timeout.ms`)."""
@@ -47,7 +60,7 @@ class OfGroups:
         return GroupStage(self.profile, self.shape, self.assignor)
 
 
-class GroupStage(TransactionScene, PipelineWorld):
+class GroupStage(TransactionScene, WorkerEvents):
     """What a scenario of consumer groups is played on."""
 
     def __init__(self, profile: Profile, shape: TransactionShape, assignor: str) -> None:
@@ -83,6 +96,30 @@ class GroupStage(TransactionScene, PipelineWorld):
         worker = self.worker_starts(name, order, settings)
         self.story.participants[self.readers.name_of(worker.consumer.consumer)] = name
         return worker
+
+    def leaves(self, worker: WorkerRun) -> None:
+        """A worker stops, and says so to its group."""
+        self._let(WorkerEvents.worker_stops, AT_ONCE, worker, LEAVES)
+
+    def crashes(self, worker: WorkerRun) -> None:
+        """A worker is gone without notice."""
+        self._let(WorkerEvents.worker_stops, AT_ONCE, worker, CRASHES)
+
+    def stands_still(self, worker: WorkerRun) -> None:
+        """A worker is suspended, and does not know it."""
+        self._let(WorkerEvents.worker_stands_still, AT_ONCE, worker, AT_ONCE)
+
+    def resumes(self, worker: WorkerRun) -> None:
+        """A worker that was suspended continues."""
+        self._let(WorkerEvents.worker_stands_still, AT_ONCE, RESUMES, worker)
+
+    def will_fail(self, worker: WorkerRun) -> None:
+        """The program of a worker will fail in its next transaction."""
+        self._let(WorkerEvents.worker_aborts_next, worker)
+
+    def _let(self, act: Callable[[WorkerEvents, Tape], None], *choices: object) -> None:
+        event: Event[Any] = next(each for each in PIPELINE_ACTIONS if each.act is act)
+        let_happen(event, self, choices)
 
     def rounds(self, rounds: int) -> None:
         """For some time nothing goes wrong."""

@@ -31,7 +31,7 @@ def idle_consumers(stage: GroupStage) -> Facts:
     """Three join, one leaves."""
     workers = together(stage, "worker 1", "worker 2", "worker 3")
     first = stage.owned(*workers)
-    stage.worker_leaves(workers[0])
+    stage.leaves(workers[0])
     stage.until(lambda: {(MemberState.STABLE, 2)} == standing(*workers[1:]))
     return {"generation 1": first, "generation 2, without the first": stage.owned(*workers[1:])}
 
@@ -89,10 +89,10 @@ def generation_fence(stage: GroupStage) -> Facts:
         stage.until(lambda: zombie.phase is WorkerPhase.READING and len(zombie.consumer.fetchable) == 2)
         for _ in range(2):  # it reads, and it writes
             stage.worker_continues(zombie)
-    stage.worker_is_suspended(zombie)
+    stage.stands_still(zombie)
     stage.start("worker 2")
     stage.catches_up()
-    stage.worker_resumes(zombie)
+    stage.resumes(zombie)
     transaction = zombie.instance.transactions[0]
     stage.until(lambda: transaction.is_aborted or transaction.is_committed)
     stage.rounds(4)
@@ -118,7 +118,7 @@ def stable_fetch(stage: GroupStage) -> Facts:
     with stage.story.offstage():
         first = stage.start("worker 1")
         stage.until(lambda: first.phase is WorkerPhase.SENDING_OFFSETS and not first.is_blocked)
-    stage.worker_crashes(first)
+    stage.crashes(first)
     second = stage.start("worker 2")
     stage.until(lambda: second.consumer.member.state is MemberState.STABLE)
     stage.rounds(2)
@@ -170,7 +170,7 @@ def automatic_commits(stage: GroupStage) -> Facts:
     with stage.story.offstage():
         first = stage.start("worker 1", Order.AUTOMATIC)
         stage.until(lambda: any(transaction.is_committed for transaction in first.instance.transactions))
-    stage.worker_crashes(first)
+    stage.crashes(first)
     stage.rounds(1)
     before = stage.counted()
     stage.start("worker 2", Order.AUTOMATIC)
@@ -196,7 +196,7 @@ def automatic_commits_ahead(stage: GroupStage) -> Facts:
         stage.until(lambda: worker.phase is WorkerPhase.PROCESSING)
     stage.story.remark("worker 1", "works for as long as auto.commit.interval.ms, and fails in the end")
     stage.clock.advance(AUTO_COMMIT_MS)
-    stage.worker_will_fail(worker)
+    stage.will_fail(worker)
     stage.until(lambda: any(transaction.is_aborted for transaction in worker.instance.transactions))
     stage.catches_up()
     stage.rounds(4)

@@ -230,9 +230,11 @@ class ReplicasStage(ReplicasWorld):
         """A broker is back from disk, without what never got there; it registers, and copies what it lacks."""
         lost = f": {lost_batches} batch never got there" if lost_batches else ""
         self.story.remark(broker(node), f"is back, with what it has on disk{lost}")
-        power = (self.events.faults.power,) if lost_batches else ()
-        choices = (self.nodes[node], lost_batches) if lost_batches else (self.nodes[node],)
-        self.events.let(self.events.broker_is_back, *choices, happening=power)
+        events = self.events
+        if lost_batches:
+            events.let(events.broker_is_back, self.nodes[node], lost_batches, happening=(events.faults.power,))
+        else:
+            events.let(events.broker_is_back, self.nodes[node])
         self.catches_up(node)
 
     def goes_on(self, node: int) -> None:

@@ -11,6 +11,7 @@ from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.consumer import Consumer
 from reference.client.coordinator_channel import EndTxn
+from reference.errors import Impossible
 from reference.event import FaultRates
 from reference.log.partition import READ_COMMITTED
 from reference.network import NetworkMessage
@@ -260,11 +261,18 @@ class TransactionStage(TransactionScene):
     def pause(
         self, instance: ApplicationRun, milliseconds: int, until: Callable[[Tape], None], *choices: object
     ) -> None:
-        """An application does nothing for so long that an event comes of the time."""
+        """An application does nothing for so long that an event comes of the time.
+
+        Raises:
+            Impossible: the event takes another time.
+        """
         days, seconds = milliseconds // DAY_MS, milliseconds // 1000
         self.story.remark(self.name_of(instance), f"pauses for {f'{days} days' if days > 1 else f'{seconds} seconds'}")
         self.clock.advance(1)  # what began now is over when more than its time has passed
+        began = self.clock.now
         self.events.let(until, *choices)
+        if self.clock.now - began != milliseconds:
+            raise Impossible(f"{until.__name__} takes another time than {milliseconds} ms")
 
     # --- what a scenario sees -----------------------------------------------------------------------------------
 

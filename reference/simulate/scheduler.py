@@ -8,10 +8,10 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, Final
 
 from reference.clock import Clock
-from reference.event import Event, FaultRates, always
+from reference.event import Event, FaultRates, always, let_happen
 from reference.recording.recorder import Recorder
 from reference.simulate.cluster import SimulatedCluster
-from reference.tape import ImpossibleChoice, ScriptedTape, Tape, Weighted
+from reference.tape import Tape, Weighted
 
 # --- the common part --------------------------------------------------------------------------------------------------
 
@@ -87,10 +87,7 @@ class Scheduler:
         Raises:
             ImpossibleChoice: the event cannot happen now, or not so.
         """
-        event, tape = self._listed[act.__name__], ScriptedTape(choices, happening)
-        if not event.ready(self._actor) or event.act(self._actor, tape) is False:
-            raise ImpossibleChoice(f"{event.name} cannot happen now")
-        tape.end()
+        let_happen(self._listed[act.__name__], self._actor, choices, happening)
 
     def possible(self) -> "WeightedEvents":
         """The events among which the next one is; some of them may turn out not to be possible now."""

@@ -45,12 +45,15 @@ EXPLAINED: Final = {
 
 @pytest.mark.parametrize("kind", REPAIR_KINDS, ids=lambda kind: kind.name)
 def test_without_a_kind_of_repair_its_row_fails(kind: RepairKind, recordings: Path, tmp_path: Path) -> None:
-    """No other kind explains it as well."""
+    """With all kinds it holds, and no other kind explains it as well."""
     (case,) = (each for each in ALL_CASES if str(each) == EXPLAINED[kind])
     gain = Judge.gain
 
     def without(judge: Judge[Any, Any, Any], repair: Repair[Any, Any], explained: int) -> float:
         return -1.0 if repair.kind is kind else gain(judge, repair, explained)
 
+    for name in ("with", "without"):
+        (tmp_path / name).mkdir()
+    hold(case, tmp_path / "with", recordings)
     with patch.object(Judge, "gain", without), pytest.raises(AssertionError):
-        hold(case, tmp_path, recordings)
+        hold(case, tmp_path / "without", recordings)

@@ -19,6 +19,7 @@ from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.schedule_replicas import REPLICAS, ReplicasScheduler
 from reference.simulate.schedule_transactions import TRANSACTIONS, TransactionScheduler
 from reference.simulate.scheduler import PRODUCERS, ProducerScheduler, Scheduler
+from reference.world.pipelines import PipelineWorld
 from reference.world.replicas import ReplicasWorld
 from reference.world.transaction_world import TransactionWorld
 
@@ -28,6 +29,12 @@ LISTS: Final[tuple[tuple[type, type[Scheduler], Sequence[Event[Any]]], ...]] = (
     (TransactionWorld, TransactionScheduler, TRANSACTIONS),
 )
 """A world, who picks its events, and the list of them."""
+
+OF_WORKERS: Final = ("worker_leaves", "worker_crashes", "worker_is_suspended", "worker_resumes", "worker_will_fail")
+"""What goes wrong with the workers of a pipeline, whose events are its own methods."""
+
+BY_ITSELF: Final = ("model_tests.scenarios.", __name__)
+"""Callers that let no event happen."""
 
 
 def called(scheduler: type, names: Iterable[str]) -> set[str]:
@@ -70,7 +77,7 @@ def watched() -> Iterator[list[str]]:
     def noted(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if sys._getframe(1).f_globals["__name__"].startswith("model_tests."):
+            if sys._getframe(1).f_globals["__name__"].startswith(BY_ITSELF):
                 seen.append(function.__name__)
             return function(*args, **kwargs)
 
@@ -80,6 +87,8 @@ def watched() -> Iterator[list[str]]:
         for world, scheduler, events in LISTS:
             for name in of_faults(world, scheduler, events):
                 patches.enter_context(patch.object(world, name, noted(getattr(world, name))))
+        for name in OF_WORKERS:
+            patches.enter_context(patch.object(PipelineWorld, name, noted(getattr(PipelineWorld, name))))
         yield seen
 
 
